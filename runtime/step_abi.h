@@ -1,0 +1,143 @@
+/* step_abi.h - the whole contract between a compiled artefact and the runtime.
+ *
+ * An artefact is data: constant tables plus kernels, in one shared object that exports exactly one
+ * symbol, `halfstep_query`. Code generation prints these structs as constants; the runtime walks
+ * them. Neither side knows anything else of the other. Plain C, so that any host language can read
+ * it. Every change of a struct here raises HALFSTEP_ABI_VERSION.
+ *
+ * Memory is three kinds of buffers: 0 is persistent state (parameters, gradients, optimizer state,
+ * counters, records), 1 is the arena (activations and workspaces, meaningless between programs),
+ * 2 + i is the input slot of `inputs[i]`. All offsets are multiples of 64 bytes for tensors that
+ * own their slice; every address in a step is `buffer base + offset`, fixed at compile time.
+ */
+#ifndef HALFSTEP_STEP_ABI_H
+#define HALFSTEP_STEP_ABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HALFSTEP_ABI_VERSION 1u
+
+/* Storage types. HS_BOOL is one byte, 0 or 1. */
+typedef enum hs_type {
+  HS_F32 = 0,
+  HS_F64 = 1,
+  HS_F16 = 2,
+  HS_BF16 = 3,
+  HS_BOOL = 4,
+  HS_I8 = 5,
+  HS_U8 = 6,
+  HS_I32 = 7,
+  HS_I64 = 8
+} hs_type;
+
+enum { HS_BUFFER_STATE = 0, HS_BUFFER_ARENA = 1, HS_BUFFER_INPUTS = 2 };
+
+typedef struct hs_slice {
+  uint64_t buffer;
+  uint64_t offset; /* bytes */
+  uint64_t bytes;
+} hs_slice;
+
+/* What a named tensor is for. The runtime acts on roles, never on names. */
+typedef enum hs_role {
+  HS_PARAMETER = 0,      /* a weight under its ONNX name: initialised from the payload, checkpointed */
+  HS_OPTIMIZER = 1,      /* "SLOT/PARAMETER", e.g. "exp_avg/fc.weight": checkpointed */
+  HS_COUNTER = 2,        /* f64 scalar state, e.g. "iteration", "applied": checkpointed */
+  HS_HYPERPARAMETER = 3, /* f64 scalar with a compiled default, e.g. "lr": settable, checkpointed */
+  HS_GRADIENT = 4,       /* the gradient of the parameter of the same name */
+  HS_RECORD = 5,         /* f64[64]: one field of the metrics ring, row = iteration mod 64 */
+  HS_INPUT = 6,          /* a graph input: its own buffer */
+  HS_LABEL = 7,          /* the label: its own buffer */
+  HS_OUTPUT = 8,         /* a graph output: valid in the arena after `infer` */
+  HS_METRIC = 9          /* f32 or f64 scalar, valid in the arena after `evaluate`: "loss", ... */
+} hs_role;
+
+typedef struct hs_tensor {
+  const char *name;
+  uint32_t role; /* hs_role */
+  uint32_t type; /* hs_type */
+  uint32_t rank;
+  uint32_t trainable;     /* parameters: 1 if the optimizer updates it */
+  const int64_t *shape;   /* rank numbers; row-major */
+  hs_slice slice;
+  double initial;         /* hyperparameters: the compiled default */
+  int64_t class_count;    /* labels of class ids: values must lie in [0, class_count); else 0 */
+  int64_t ignored_class;  /* a class id that is valid although outside that range; else INT64_MIN */
+} hs_tensor;
+
+/* A range kernel: does units [lo, hi) of its work on `buffers`, in the order of the entry's slices.
+ * Any split of [0, units) into ranges, run in any order or at once, gives the same bits. */
+typedef void (*hs_kernel)(void *const *buffers, int64_t lo, int64_t hi);
+
+typedef enum hs_entry_kind {
+  HS_LAUNCH = 0, /* detail: hs_launch; slices: the kernel's buffers */
+  HS_GEMM = 1,   /* detail: hs_gemm; slices: a, b, c */
+  HS_COPY = 2,   /* no detail; slices: destination, source; the same size */
+  HS_FILL = 3    /* no detail; slices: destination, set to zero bytes */
+} hs_entry_kind;
+
+typedef struct hs_launch {
+  hs_kernel kernel;
+  int64_t units;
+  int64_t grain; /* units worth one task: below 2 * grain the work stays on the calling thread */
+} hs_launch;
+
+/* c[i] = op(a[i]) op(b[i]) for i in [0, batch); row-major; strides in elements; a batch stride of 0
+ * repeats one matrix. Accumulates in f32 (f64 for f64). */
+typedef struct hs_gemm {
+  uint32_t a_type, b_type, c_type; /* hs_type */
+  uint32_t transpose_a, transpose_b;
+  int64_t batch, m, n, k;
+  int64_t a_stride, b_stride, c_stride; /* from one matrix of the batch to the next */
+  int64_t lda, ldb, ldc;                /* from one stored row to the next */
+} hs_gemm;
+
+typedef struct hs_entry {
+  uint32_t kind; /* hs_entry_kind */
+  uint32_t slice_count;
+  const hs_slice *slices;
+  const void *detail;
+  const char *name;  /* of the kernel or call, for reports */
+  const char *nodes; /* the ONNX nodes it computes, separated by ", " */
+} hs_entry;
+
+typedef enum hs_program_kind {
+  HS_INIT = 0,     /* derives what is never stored (16-bit copies); run after state is loaded */
+  HS_MICRO = 1,    /* forward and backward of one micro-batch */
+  HS_UPDATE = 2,   /* the optimizer; writes one row of the records, advances the counters */
+  HS_EVALUATE = 3, /* evaluation-mode forward, loss and metrics */
+  HS_INFER = 4,    /* evaluation-mode forward */
+  HS_PROGRAM_COUNT = 5
+} hs_program_kind;
+
+typedef struct hs_program {
+  uint64_t entry_count;
+  const hs_entry *entries;
+} hs_program;
+
+typedef struct hs_artefact {
+  uint32_t abi_version;
+  uint32_t input_count;
+  uint64_t tensor_count;
+  const hs_tensor *inputs;  /* graph inputs in their order, then the label if there is one */
+  const hs_tensor *tensors; /* everything else that has a name */
+  uint64_t state_bytes, arena_bytes;
+  uint64_t micro_batches;   /* `micro` runs this often for one `update` (--accumulate) */
+  const char *recipe;       /* JSON: how it was compiled */
+  const char *graph_hash;   /* of the model's graph and parameter shapes, hexadecimal */
+  const char *cpu_features; /* comma-separated names that the running CPU must have */
+  hs_program programs[HS_PROGRAM_COUNT];
+} hs_artefact;
+
+/* The one exported symbol of an artefact; NULL when it cannot speak `version`. */
+typedef const hs_artefact *(*halfstep_query_function)(uint32_t version);
+#define HALFSTEP_QUERY_SYMBOL "halfstep_query"
+
+#ifdef __cplusplus
+}
+#endif
+#endif
