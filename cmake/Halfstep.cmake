@@ -1,0 +1,49 @@
+# The rules that the folders' CMakeLists.txt are written with.
+
+# halfstep_library(NAME SOURCES file... [LINK library...] [DEPENDS tablegen-target...])
+# A folder's static library. What it links, its users link.
+function(halfstep_library NAME)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;LINK;DEPENDS")
+  if(ARG_SOURCES)
+    add_library(${NAME} STATIC ${ARG_SOURCES})
+    target_link_libraries(${NAME} PUBLIC ${ARG_LINK})
+  else()
+    add_library(${NAME} INTERFACE)
+    target_link_libraries(${NAME} INTERFACE ${ARG_LINK})
+  endif()
+  if(ARG_DEPENDS)
+    add_dependencies(${NAME} ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+# halfstep_tablegen(TARGET FILE.td OUTPUT "GENERATOR-FLAGS" [OUTPUT "GENERATOR-FLAGS"]...)
+# Generates OUTPUTs of one .td file into the build folder; C++ includes them as "folder/OUTPUT".
+function(halfstep_tablegen TARGET SOURCE)
+  set(LLVM_TARGET_DEFINITIONS ${SOURCE})
+  while(ARGN)
+    list(POP_FRONT ARGN output flags)
+    separate_arguments(flags)
+    mlir_tablegen(${output} ${flags})
+  endwhile()
+  add_public_tablegen_target(${TARGET})
+endfunction()
+
+# halfstep_program(NAME SOURCES file... [LINK library...])
+# A program for people: into bin, here and where it is installed.
+function(halfstep_program NAME)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;LINK")
+  add_executable(${NAME} ${ARG_SOURCES})
+  target_link_libraries(${NAME} PRIVATE ${ARG_LINK})
+  install(TARGETS ${NAME} DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# halfstep_test(NAME file... [LIBS library...])
+# A GoogleTest program, one ctest entry. Its sources find their data under TEST_DIR.
+function(halfstep_test NAME)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "LIBS")
+  add_executable(${NAME} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${NAME} PRIVATE ${ARG_LIBS} GTest::gtest_main)
+  target_compile_definitions(${NAME} PRIVATE TEST_DIR="${PROJECT_SOURCE_DIR}/tests")
+  set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/bin)
+  add_test(NAME ${NAME} COMMAND ${NAME})
+endfunction()
