@@ -1,0 +1,97 @@
+// One training run in memory: state, arena, bound inputs, and the programs of an artefact.
+//
+// Everything that can fail or take time happens when a session is made: memory is reserved, every
+// entry of every program is resolved into a function and its pointers. A step after that is a walk
+// over a flat list: no allocation, no look-up, no system call.
+
+#ifndef HALFSTEP_RUNTIME_SESSION_H
+#define HALFSTEP_RUNTIME_SESSION_H
+
+#include "runtime/Payload.h"
+#include "runtime/Safetensors.h"
+
+#include <limits>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace halfstep::runtime {
+
+class CpuBackend;
+
+/// One row of the metrics ring: what an update did. Fields that the artefact does not record keep
+/// the values given here.
+struct Record {
+  double loss = std::numeric_limits<double>::quiet_NaN();
+  double lr = std::numeric_limits<double>::quiet_NaN();
+  double scale = 1;
+  double gradNorm = std::numeric_limits<double>::quiet_NaN();
+  double iteration = 0; // after the update
+  double applied = 0;   // after the update
+  bool skipped = false;
+};
+
+class Session {
+public:
+  /// Reserves memory and resolves the programs. `threads` >= 1. Throws where memory, libgomp's
+  /// or oneDNN's library is missing. The state is zero; call `initialise` or restore a checkpoint.
+  Session(std::shared_ptr<const Artefact> artefact, int threads);
+  ~Session();
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
+
+  const hs_artefact &artefact() const { return handle->tables(); }
+  /// The artefact's file, for messages.
+  const std::string &name() const { return handle->name(); }
+
+  /// Starts from scratch: zero state, parameters from `weights`, hyperparameters at their compiled
+  /// defaults, then the program `init`.
+  void initialise(const Safetensors &weights);
+
+  /// Replaces the parameters alone, converting float types; runs `init`. Throws, before anything is
+  /// changed, naming the first parameter that is missing or has another shape.
+  void loadParameters(const Safetensors &weights);
+
+  /// Makes `inputs[index]` read from `data`, which holds the input's bytes and stays valid and
+  /// unchanged while programs run. Nothing is copied; element alignment is enough.
+  void bindInput(size_t index, const void *data);
+
+  /// Runs a program; an empty one does nothing. Throws where an input that it reads is not bound.
+  void run(hs_program_kind program);
+
+  /// One micro-batch forward and backward, of `artefact().micro_batches` for one update.
+  void micro() { run(HS_MICRO); }
+  /// The optimizer, once all micro-batches of a step have run.
+  void update() { run(HS_UPDATE); }
+  void evaluate() { run(HS_EVALUATE); }
+  void infer() { run(HS_INFER); }
+
+  /// A named tensor by role, or null. A search: not for the inside of a loop.
+  const hs_tensor *find(hs_role role, std::string_view name) const;
+
+  /// The bytes of a tensor of the directory (not of an input), valid until the next program runs.
+  /// Outputs and metrics hold values only directly after `infer` and `evaluate`.
+  const void *data(const hs_tensor &tensor) const;
+  void read(const hs_tensor &tensor, void *target) const;
+  void write(const hs_tensor &tensor, const void *source);
+
+  /// Scalars of type f32 or f64: counters, hyperparameters, metrics.
+  double readScalar(const hs_tensor &tensor) const;
+  void writeScalar(const hs_tensor &tensor, double value);
+
+  /// The record of the update that began at counter value `iteration` (0 for the first); one of the
+  /// last 64 updates.
+  Record record(uint64_t iteration) const;
+
+  /// Sets the whole state to zero bytes.
+  void clear();
+
+private:
+  std::shared_ptr<const Artefact> handle;
+  std::unique_ptr<CpuBackend> backend;
+  std::vector<const double *> recordColumns; // in the order of Record's fields; null where absent
+};
+
+} // namespace halfstep::runtime
+
+#endif
