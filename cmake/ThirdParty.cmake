@@ -1,7 +1,7 @@
-# What is not in Debian: onnx (built from source as a static library against Debian's protobuf) and
-# oneDNN (headers for the runtime, which loads the shared library only where a plan uses it).
-# Fetched and built once into a per-user cache outside the tree. Defines the target ONNX::onnx and
-# HALFSTEP_ONEDNN_ROOT, a folder with include/ and lib/libdnnl.so.3.
+# What the project is built on beside LLVM. Not in Debian are onnx, built here from source as a
+# static library against Debian's protobuf, and oneDNN: headers for the runtime, which loads the
+# shared library only where a plan uses it. Defines the target ONNX::onnx and HALFSTEP_ONEDNN_ROOT,
+# a folder with include/ and lib/libdnnl.so.3.
 
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 find_package(Protobuf REQUIRED)
@@ -9,16 +9,9 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(GTest REQUIRED)
 
-set(pins ${CMAKE_CURRENT_LIST_DIR}/third-party.txt)
-set(user_cache $ENV{XDG_CACHE_HOME})
-if(NOT user_cache)
-  set(user_cache $ENV{HOME}/.cache)
-endif()
-file(SHA256 ${pins} key)
-string(SUBSTRING ${key} 0 12 key)
-set(root ${user_cache}/halfstep/${key})
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${pins})
+include(Cache)
 
+# Builds the onnx source tree SOURCE and installs it under PREFIX.
 function(build_onnx SOURCE PREFIX)
   # Asks for CMake 3.26 and works with Debian's 3.25.
   file(READ ${SOURCE}/CMakeLists.txt text)
@@ -37,36 +30,29 @@ function(build_onnx SOURCE PREFIX)
                   COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 endfunction()
 
-function(build_third_party ROOT)
-  set(work ${ROOT}.part)
-  file(REMOVE_RECURSE ${work})
+# Downloads what PINS names; makes ROOT/onnx and ROOT/onednn.
+function(make_third_party PINS ROOT)
   execute_process(
     COMMAND ${Python3_EXECUTABLE} -m pip download --quiet --no-deps --require-hashes
-            --no-binary onnx --requirement ${pins} --dest ${work}/download
+            --no-binary onnx --requirement ${PINS} --dest ${ROOT}/download
     COMMAND_ERROR_IS_FATAL ANY)
-  file(GLOB archives ${work}/download/*)
+  file(GLOB archives ${ROOT}/download/*)
   foreach(archive IN LISTS archives)
-    file(ARCHIVE_EXTRACT INPUT ${archive} DESTINATION ${work}/unpacked)
+    file(ARCHIVE_EXTRACT INPUT ${archive} DESTINATION ${ROOT}/unpacked)
   endforeach()
 
-  file(GLOB onednn ${work}/unpacked/onednn_*.data/data)
+  # The wheels hold three copies of the library, under the names that are links elsewhere.
+  file(GLOB onednn ${ROOT}/unpacked/onednn_*.data/data)
   foreach(part IN LISTS onednn)
-    file(COPY ${part}/ DESTINATION ${work}/onednn
+    file(COPY ${part}/ DESTINATION ${ROOT}/onednn
          PATTERN cmake EXCLUDE PATTERN libdnnl.so EXCLUDE PATTERN libdnnl.so.3.2 EXCLUDE)
   endforeach()
 
-  file(GLOB onnx ${work}/unpacked/onnx-*)
-  build_onnx(${onnx} ${work}/onnx)
-
-  file(REMOVE_RECURSE ${work}/download ${work}/unpacked)
-  file(RENAME ${work} ${ROOT})
+  file(GLOB onnx ${ROOT}/unpacked/onnx-*)
+  build_onnx(${onnx} ${ROOT}/onnx)
+  file(REMOVE_RECURSE ${ROOT}/download ${ROOT}/unpacked)
 endfunction()
 
-file(LOCK ${user_cache}/halfstep DIRECTORY GUARD FILE)
-if(NOT EXISTS ${root})
-  message(STATUS "Building onnx and unpacking oneDNN, once, into ${root} (some minutes)")
-  build_third_party(${root})
-endif()
-
-find_package(ONNX REQUIRED CONFIG PATHS ${root}/onnx NO_DEFAULT_PATH)
-set(HALFSTEP_ONEDNN_ROOT ${root}/onednn)
+halfstep_cached(third_party third-party ${CMAKE_CURRENT_LIST_DIR}/third-party.txt make_third_party)
+find_package(ONNX REQUIRED CONFIG PATHS ${third_party}/onnx NO_DEFAULT_PATH)
+set(HALFSTEP_ONEDNN_ROOT ${third_party}/onednn)

@@ -14,4 +14,5 @@ config.test_source_root = os.path.dirname(__file__)
 config.environment["PATH"] = os.pathsep.join(
     [config.program_dir, config.llvm_tools, os.environ["PATH"]]
 )
+config.environment["PYTHONPATH"] = config.pythonpath
 config.substitutions.append(("%python", config.python))
