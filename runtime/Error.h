@@ -30,11 +30,20 @@ public:
     return *this;
   }
 
+  /// Sets the exit code of a program that ends with this error: 1, the input or the run is at fault,
+  /// where nothing else is said; 2 wrong usage; 3 the numbers broke down.
+  Error &exitWith(int exitCode) {
+    code = exitCode;
+    return *this;
+  }
+  int exitCode() const { return code; }
+
   /// The whole message, lines separated by '\n', without "halfstep: error: " and a last newline.
   const char *what() const noexcept override { return text.c_str(); }
 
 private:
   std::string text;
+  int code = 1;
 };
 
 /// An error of the operating system: `SUBJECT: ACTION: text of errno`.
