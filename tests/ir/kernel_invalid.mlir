@@ -1,0 +1,140 @@
+// What the kernel dialect refuses, and in which words.
+// RUN: halfstep-opt %s -split-input-file -verify-diagnostics
+
+// expected-error@+1 {{buffer 0: expected 2 strides, one a dimension}}
+kernel.group @strides [4, 8](%x: f32[1]) -> (f32[8, 1]) {
+  kernel.yield %x : f32
+}
+
+// -----
+
+// expected-error@+1 {{i16' is not a storage type}}
+kernel.group @storage [4](%x: i16[1]) -> (f32[1]) {
+}
+
+// -----
+
+// expected-error@+1 {{has a dimension of size less than 1}}
+kernel.group @empty [4, 0](%x: f32[1, 1]) -> (f32[1, 1]) {
+  kernel.yield %x : f32
+}
+
+// -----
+
+// expected-error@+1 {{result buffer 7 is out of range}}
+"kernel.group"() <{sym_name = "range", space = array<i64: 4>, types = [f32, f32],
+    strides = [array<i64: 1>, array<i64: 1>], outs = array<i64: 7>}> ({
+^bb0(%x: f32):
+  kernel.yield %x : f32
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{result buffer 0 is repeated or out of order}}
+kernel.group @twice [4](%x: f32[1]) -> (%x, %x) {
+  kernel.yield %x, %x : f32, f32
+}
+
+// -----
+
+kernel.group @name [4](%x: f32[1]) -> (
+  // expected-error@+1 {{not an argument of this group}}
+  %y) {
+  kernel.yield %x : f32
+}
+
+// -----
+
+// expected-error@+1 {{has 1 results but yields 2 values}}
+kernel.group @count [4](%x: f32[1]) -> (f32[1]) {
+  kernel.yield %x, %x : f32, f32
+}
+
+// -----
+
+// expected-error@+1 {{result 0: a value of type 'f32' is yielded to storage 'f64'}}
+kernel.group @type [4](%x: f32[1]) -> (f64[1]) {
+  kernel.yield %x : f32
+}
+
+// -----
+
+kernel.group @sorts [4, 8](%x: f32[8, 1]) -> (f32[1, 0], f32[0, 1]) {
+  %row = kernel.reduce add %x over last : f32
+  // expected-error@+1 {{a group has reductions over `last` or over `rows`, not both}}
+  %column = kernel.reduce add %x over rows : f32
+  kernel.yield %row, %column : f32, f32
+}
+
+// -----
+
+kernel.group @epilogue [4, 8](%x: f32[8, 1]) -> (f32[8, 1]) {
+  %column = kernel.reduce add %x over rows : f32
+  // expected-error@+1 {{behind a reduction over rows there are column values only}}
+  %y = arith.subf %x, %column : f32
+  kernel.yield %y : f32
+}
+
+// -----
+
+// expected-error@+1 {{result 0: a value reduced over rows cannot be repeated along them}}
+kernel.group @repeat [4, 8](%x: f32[8, 1]) -> (f32[8, 1]) {
+  %column = kernel.reduce add %x over rows : f32
+  kernel.yield %column : f32
+}
+
+// -----
+
+// expected-error@+1 {{result 0: has stride 0 in dimension 1, along which its value varies}}
+kernel.group @varies [4, 8](%x: f32[8, 1]) -> (f32[1, 0]) {
+  %row = kernel.reduce add %x over last : f32
+  kernel.yield %x : f32
+}
+
+// -----
+
+// expected-error@+1 {{result 0: has stride 0 in dimension 0, which is not reduced}}
+kernel.group @race [4, 8](%x: f32[0, 1]) -> (f32[0, 1]) {
+  kernel.yield %x : f32
+}
+
+// -----
+
+// expected-error@+1 {{result 0: its strides write an element twice}}
+kernel.group @overlap [4, 8](%x: f32[8, 1]) -> (f32[7, 1]) {
+  kernel.yield %x : f32
+}
+
+// -----
+
+kernel.group @line [8](%x: f32[1]) -> (f32[0]) {
+  // expected-error@+1 {{over rows needs a space of two or more dimensions}}
+  %sum = kernel.reduce add %x over rows : f32
+  kernel.yield %sum : f32
+}
+
+// -----
+
+kernel.group @kind [8](%x: f32[1]) -> (f32[0]) {
+  // expected-error@+1 {{or does not take 'f32'}}
+  %sum = kernel.reduce or %x over last : f32
+  kernel.yield %sum : f32
+}
+
+// -----
+
+kernel.group @dimension [8](%x: f32[1]) -> (i32[1]) {
+  // expected-error@+1 {{dimension 1 is not one of the space's 1}}
+  %i = kernel.index 1 : i32
+  kernel.yield %i : i32
+}
+
+// -----
+
+// expected-error@+1 {{needs the four sizes batch, m, n, k}}
+kernel.contract @sizes [16, 10, 8] f32 (a[0, 8, 1], b[0, 1, 8]) -> c[0, 10, 1]
+
+// -----
+
+// expected-error@+1 {{takes f32 or f64, not 'f16'}}
+kernel.contract @half [1, 16, 10, 8] f16 (a[0, 8, 1], b[0, 1, 8]) -> c[0, 10, 1]
