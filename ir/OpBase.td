@@ -1,0 +1,137 @@
+//===- OpBase.td - One op is one entry ------------------------------------===//
+//
+// The base classes of the train dialect. An entry states, next to the op's operands:
+//
+//   shape     an expression over the operands' types (ir/Shape.h); builders infer with it and the
+//             verifier checks with it
+//   category  the precision category; there is no default, an op without one does not build
+//   grad      one expression per operand over the operands' names, the result `y` and its adjoint
+//             `dy` (ir/Expr.h); empty means that a C++ method `gradient` is written by hand.
+//             An op without derivative says so with `differentiable = 0`
+//   body      elementwise ops: the scalar formula
+//   expansion composite ops: the formula in terms of other train ops
+//
+// The formulas are C++ pasted into the generated class: stock mlir-tblgen needs no back end of ours.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HALFSTEP_IR_OP_BASE
+#define HALFSTEP_IR_OP_BASE
+
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "ir/Interfaces.td"
+
+def Train_Dialect : Dialect {
+  let name = "train";
+  let cppNamespace = "::halfstep::train";
+  let summary = "tensor values of a training step";
+  let description = [{
+    Pure ops on statically shaped tensors: no aliasing, no implicit promotion. Casts are ops, and no
+    op but `train.cast` mixes float types. Functions carry meaning in argument and result
+    attributes: `train.input`, `train.label`, `train.parameter`, `train.state`, `train.output`,
+    `train.updates`. The location of an op is the ONNX node that it came from.
+  }];
+  let hasConstantMaterializer = 0;
+}
+
+class PrecisionKind<string name_> { string name = name_; }
+def Low : PrecisionKind<"Low">;       // 16 bits under autocast: contractions
+def Full : PrecisionKind<"Full">;     // always f32: exp, log, pow, softmax, losses, sums
+def Widest : PrecisionKind<"Widest">; // the widest type among the operands
+
+// A trait, not an absence: nobody forgot the rule.
+def NotDifferentiable : NativeOpTrait<"NotDifferentiable"> {
+  let cppNamespace = "::halfstep::train";
+}
+
+// One C++ local per operand, named as in the entry; `from` yields operand $i.
+class Locals<dag operands, string from> {
+  string text = !interleave(
+      !foreach(i, !range(!size(operands)),
+               "[[maybe_unused]] auto " # !getdagname(operands, i) # " = " #
+               !subst("$i", !repr(i), from) # ";\n  "), "");
+}
+
+class Train_Op<string mnemonic, dag operands_, dag attributes_ = (ins), bit differentiable = 1,
+               list<Trait> traits = []>
+    : Op<Train_Dialect, mnemonic, traits # [Pure, InferTypeOpAdaptor,
+         DeclareOpInterfaceMethods<PrecisionOpInterface>] #
+         !if(differentiable, [DeclareOpInterfaceMethods<GradientOpInterface>],
+                             [NotDifferentiable])> {
+  dag operands = operands_;
+  PrecisionKind category;
+  code shape = "";
+  code elementType = "::mlir::getElementTypeOrSelf(adaptor.getOperands()[0].getType())";
+  code grad = "";
+
+  let arguments = !con(operands_, attributes_);
+  let results = (outs AnyStaticShapeTensor:$y);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+
+  string shapeDefinition =
+    "::llvm::LogicalResult $cppClass::inferReturnTypes(::mlir::MLIRContext *context, "
+    "::std::optional<::mlir::Location> location, Adaptor adaptor, "
+    "::llvm::SmallVectorImpl<::mlir::Type> &types) {\n"
+    "  ::halfstep::train::ShapeBuilder e(location, getOperationName());\n  " #
+    Locals<operands_, "e(adaptor.getOperands()[$i])">.text #
+    "return e.infer(adaptor.getOperands(), [&]() -> ::halfstep::train::ShapeBuilder::Shape { return "
+    # shape # "; }, [&]() -> ::mlir::Type { return " # elementType # "; }, types);\n}\n";
+  string categoryDefinition =
+    "::halfstep::train::Precision $cppClass::precision() { return ::halfstep::train::Precision::" #
+    category.name # "; }\n";
+  // Rules of non-elementwise ops work on tensors.
+  string gradientDefinition = !if(!empty(grad), "",
+    "::llvm::SmallVector<::halfstep::train::Expr> "
+    "$cppClass::gradient(::halfstep::train::ExprBuilder &e, ::halfstep::train::Expr dy) {\n  " #
+    Locals<operands_, "e(getOperation()->getOperand($i))">.text #
+    "[[maybe_unused]] auto y = e(getY());\n  return {" # grad # "};\n}\n");
+  string formulaDefinition = "";
+  let extraClassDefinition =
+      shapeDefinition # categoryDefinition # gradientDefinition # formulaDefinition;
+}
+
+// Elementwise: `body` and `grad` are scalar formulas. The gradient of an operand is one `train.map`
+// computed in f32 and rounded once, so that it costs one kernel and one rounding.
+class Elementwise<string mnemonic, dag operands_, dag attributes_ = (ins), bit differentiable = 1>
+    : Train_Op<mnemonic, operands_, attributes_, differentiable,
+               [DeclareOpInterfaceMethods<ScalarOpInterface>]> {
+  code body = "";
+  let category = Widest;
+  let gradientDefinition = !if(!empty(grad), "",
+    "::llvm::SmallVector<::halfstep::train::Expr> "
+    "$cppClass::gradient(::halfstep::train::ExprBuilder &e, ::halfstep::train::Expr dy) {\n"
+    "  return ::halfstep::train::elementwiseGradient(e, *this, dy, [&]("
+    "::llvm::ArrayRef<::halfstep::train::Expr> operands, [[maybe_unused]] ::halfstep::train::Expr y,"
+    " ::halfstep::train::Expr dy) -> ::llvm::SmallVector<::halfstep::train::Expr> {\n    " #
+    Locals<operands_, "operands[$i]">.text # "return {" # grad # "};\n  });\n}\n");
+  let formulaDefinition =
+    "::halfstep::train::Expr $cppClass::scalar(::halfstep::train::ExprBuilder &e, "
+    "::mlir::ValueRange operands) {\n  " #
+    Locals<operands_, "e(operands[$i])">.text # "return " # body # ";\n}\n";
+}
+
+class Unary<string mnemonic, bit differentiable = 1>
+    : Elementwise<mnemonic, (ins AnyStaticShapeTensor:$x), (ins), differentiable> {
+  let shape = [{e.same(x)}];
+}
+class Binary<string mnemonic, dag attributes_ = (ins), bit differentiable = 1>
+    : Elementwise<mnemonic, (ins AnyStaticShapeTensor:$lhs, AnyStaticShapeTensor:$rhs), attributes_,
+                  differentiable> {
+  let shape = [{e.broadcast({lhs, rhs})}];
+}
+
+// Composite: expanded by the kernels phase, after precision has been decided for the whole.
+class Composite<string mnemonic, dag operands_, dag attributes_ = (ins)>
+    : Train_Op<mnemonic, operands_, attributes_, 1,
+               [DeclareOpInterfaceMethods<ExpansionOpInterface>]> {
+  code expansion = "";
+  let formulaDefinition = !if(!empty(expansion), "",
+    "::halfstep::train::Expr $cppClass::expand(::halfstep::train::ExprBuilder &e) {\n  " #
+    Locals<operands_, "e(getOperation()->getOperand($i))">.text #
+    "return " # expansion # ";\n}\n");
+}
+
+#endif

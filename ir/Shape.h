@@ -1,0 +1,59 @@
+//===- Shape.h - The language of shape rules ------------------------------===//
+//
+// The `shape` field of an op entry is an expression over these functions. It serves twice: builders
+// infer the result type with it and the verifier compares with it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HALFSTEP_IR_SHAPE_H
+#define HALFSTEP_IR_SHAPE_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/ValueRange.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include <optional>
+
+namespace halfstep::train {
+
+class ShapeBuilder {
+public:
+  using Shape = mlir::FailureOr<llvm::SmallVector<int64_t>>;
+  using Tensor = mlir::RankedTensorType;
+
+  ShapeBuilder(std::optional<mlir::Location> location, llvm::StringRef op)
+      : location(location), op(op) {}
+
+  Tensor operator()(mlir::Value value) const { return mlir::cast<Tensor>(value.getType()); }
+
+  Shape same(Tensor x);
+  /// numpy-style: aligned at the last dimension, sizes equal or 1.
+  Shape broadcast(llvm::ArrayRef<Tensor> operands);
+  Shape broadcast(Tensor x, llvm::ArrayRef<int64_t> sizes);
+  /// `x` with size 1 in each of the ascending `axes`.
+  Shape reduce(Tensor x, llvm::ArrayRef<int64_t> axes);
+  /// The shape of `x`, of which `axis` is a dimension.
+  Shape axis(Tensor x, int64_t axis);
+  Shape matmul(Tensor a, Tensor b, bool transA, bool transB);
+  Shape reshape(Tensor x, llvm::ArrayRef<int64_t> sizes);
+  Shape transpose(Tensor x, llvm::ArrayRef<int64_t> permutation);
+  Shape iota(llvm::ArrayRef<int64_t> sizes, int64_t dimension);
+  /// Rank 0; the operands must have equal shapes.
+  Shape scalar(llvm::ArrayRef<Tensor> operands);
+  /// Rank 0; integer labels lack `axis` of `x`, float labels have its shape.
+  Shape crossEntropy(Tensor x, Tensor label, int64_t axis);
+
+  /// The result type, after the check that no two operands have different float types.
+  mlir::LogicalResult infer(mlir::ValueRange operands, llvm::function_ref<Shape()> shape,
+                            llvm::function_ref<mlir::Type()> elementType,
+                            llvm::SmallVectorImpl<mlir::Type> &types);
+
+private:
+  mlir::FailureOr<llvm::SmallVector<int64_t>> error(const llvm::Twine &message);
+
+  std::optional<mlir::Location> location;
+  llvm::StringRef op;
+};
+
+} // namespace halfstep::train
+
+#endif

@@ -1,0 +1,40 @@
+//===- TableDialect.h - What a step does, in order ------------------------===//
+
+#ifndef HALFSTEP_IR_TABLEDIALECT_H
+#define HALFSTEP_IR_TABLEDIALECT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "ir/TableDialect.h.inc"
+#include "ir/TableEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ir/TableAttributes.h.inc"
+#define GET_OP_CLASSES
+#include "ir/TableOps.h.inc"
+
+namespace halfstep::table {
+
+/// Bytes of a tensor in storage: a boolean takes one.
+uint64_t storageBytes(mlir::RankedTensorType type);
+
+/// Discardable attributes of the module.
+namespace attr {
+inline constexpr llvm::StringLiteral kPhase = "halfstep.phase";              // last finished phase
+inline constexpr llvm::StringLiteral kSource = "halfstep.source";            // the ONNX file
+inline constexpr llvm::StringLiteral kGraphHash = "halfstep.graph_hash";     // hexadecimal
+inline constexpr llvm::StringLiteral kRecipe = "halfstep.recipe";            // JSON
+inline constexpr llvm::StringLiteral kStateBytes = "halfstep.state_bytes";   // i64
+inline constexpr llvm::StringLiteral kArenaBytes = "halfstep.arena_bytes";   // i64
+inline constexpr llvm::StringLiteral kMicroBatches = "halfstep.micro_batches"; // i64
+} // namespace attr
+
+} // namespace halfstep::table
+
+#endif

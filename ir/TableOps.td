@@ -1,0 +1,105 @@
+//===- TableOps.td - What a step does, in order ---------------------------===//
+//
+// The artefact's launch tables are printed from these ops, one entry each.
+//
+//===----------------------------------------------------------------------===//
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Table_Dialect : Dialect {
+  let name = "table";
+  let cppNamespace = "::halfstep::table";
+  let summary = "the entries of a training step, on planned memory";
+  let description = [{
+    A program (`@init`, `@micro`, `@update`, `@evaluate`, `@infer`) is a function whose body is a
+    list of entries in execution order. The kernels phase makes them on tensor values; the memory
+    phase gives every operand and result its slice:
+
+        %h = table.gemm %x, %w ... {slices = [#table.slice<2, 0, 640>, ...]}
+        %y = table.launch @relu(%h) : ... {slices = [#table.slice<1, 0, 640>, #table.slice<1, 0, 640>]}
+
+    `table.tensor` ops at module level are the directory of everything that has a name.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+def SliceAttr : AttrDef<Table_Dialect, "Slice"> {
+  let mnemonic = "slice";
+  let summary = "bytes of a buffer: 0 persistent state, 1 arena, 2 + i the slot of input i";
+  let parameters = (ins "uint64_t":$buffer, "uint64_t":$offset, "uint64_t":$bytes);
+  let assemblyFormat = "`<` $buffer `,` $offset `,` $bytes `>`";
+}
+def SliceArrayAttr : TypedArrayAttrBase<SliceAttr, "slices of the operands, then of the results">;
+
+// The numbers are hs_role's (runtime/step_abi.h).
+def RoleAttr : I32EnumAttr<"Role", "what a named tensor is for", [
+    I32EnumAttrCase<"Parameter", 0, "parameter">, I32EnumAttrCase<"Optimizer", 1, "optimizer">,
+    I32EnumAttrCase<"Counter", 2, "counter">, I32EnumAttrCase<"Hyperparameter", 3, "hyperparameter">,
+    I32EnumAttrCase<"Gradient", 4, "gradient">, I32EnumAttrCase<"Record", 5, "record">,
+    I32EnumAttrCase<"Input", 6, "input">, I32EnumAttrCase<"Label", 7, "label">,
+    I32EnumAttrCase<"Output", 8, "output">, I32EnumAttrCase<"Metric", 9, "metric">]> {
+  let cppNamespace = "::halfstep::table";
+}
+
+def TensorOp : Op<Table_Dialect, "tensor", []> {
+  let summary = "a named tensor of the artefact's directory";
+  let description = [{
+    `initial` is a hyperparameter's default; `classCount` (0: none) and `ignoredClass` say which
+    integers a label may hold. The slice is there after the memory phase.
+  }];
+  let arguments = (ins StrAttr:$name, RoleAttr:$role, TypeAttrOf<AnyStaticShapeTensor>:$type,
+                       UnitAttr:$trainable, OptionalAttr<F64Attr>:$initial,
+                       OptionalAttr<I64Attr>:$classCount, OptionalAttr<I64Attr>:$ignoredClass,
+                       OptionalAttr<SliceAttr>:$slice);
+  let assemblyFormat = "$role $name `:` $type attr-dict";
+}
+
+class Entry<string mnemonic, list<Trait> traits = []> : Op<Table_Dialect, mnemonic, traits>;
+
+def LaunchOp : Entry<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a generated kernel on buffers";
+  let description = [{
+    Operands then results are the buffers of the kernel (`kernel.group`, `kernel.contract`) in
+    order. A result that the kernel computes in place of an argument shares that operand's slice.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyStaticShapeTensor>:$inputs,
+                       OptionalAttr<SliceArrayAttr>:$slices);
+  let results = (outs Variadic<AnyStaticShapeTensor>:$outputs);
+  let assemblyFormat =
+      "$kernel `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)";
+}
+
+def GemmOp : Entry<"gemm", [Pure]> {
+  let summary = "a library call: op(a) op(b), batched";
+  let description = "Batch dimensions of size 1 or missing in `a` or `b` repeat one matrix.";
+  let arguments = (ins AnyStaticShapeTensor:$a, AnyStaticShapeTensor:$b, UnitAttr:$transA,
+                       UnitAttr:$transB, OptionalAttr<SliceArrayAttr>:$slices);
+  let results = (outs AnyStaticShapeTensor:$c);
+  let assemblyFormat = "$a `,` $b attr-dict `:` functional-type(operands, results)";
+}
+
+def CopyOp : Entry<"copy", [Pure]> {
+  let summary = "the same bytes in another slice";
+  let arguments = (ins AnyStaticShapeTensor:$source, OptionalAttr<SliceArrayAttr>:$slices);
+  let results = (outs AnyStaticShapeTensor:$target);
+  let assemblyFormat = "$source attr-dict `:` functional-type(operands, results)";
+}
+
+def ZeroOp : Entry<"zero", [Pure]> {
+  let summary = "a slice of zero bytes";
+  let arguments = (ins OptionalAttr<SliceArrayAttr>:$slices);
+  let results = (outs AnyStaticShapeTensor:$target);
+  let assemblyFormat = "attr-dict `:` type($target)";
+}
+
+def AliasOp : Op<Table_Dialect, "alias", [Pure]> {
+  let summary = "the same slice under another shape; not an entry";
+  let arguments = (ins AnyStaticShapeTensor:$source);
+  let results = (outs AnyStaticShapeTensor:$view);
+  let assemblyFormat = "$source attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}

@@ -1,0 +1,47 @@
+//===- TrainDialect.cpp - Tensor values of a training step ----------------===//
+
+#include "ir/TrainDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace halfstep::train;
+
+#include "ir/TrainDialect.cpp.inc"
+#include "ir/TrainEnums.cpp.inc"
+#include "ir/TrainInterfaces.cpp.inc"
+#define GET_OP_CLASSES
+#include "ir/TrainOps.cpp.inc"
+
+void TrainDialect::initialize() {
+  getContext()->loadDialect<arith::ArithDialect, math::MathDialect>();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/TrainOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Movement: what moves nothing folds away
+//===----------------------------------------------------------------------===//
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  if (getX().getType() == getType())
+    return getX();
+  if (auto inner = getX().getDefiningOp<ReshapeOp>()) { // the sizes are the outer's alone
+    getXMutable().set(inner.getX());
+    return getResult();
+  }
+  return {};
+}
+OpFoldResult BroadcastOp::fold(FoldAdaptor) {
+  return getX().getType() == getType() ? getX() : Value();
+}
+OpFoldResult TransposeOp::fold(FoldAdaptor) {
+  for (auto [i, p] : llvm::enumerate(getPermutation()))
+    if (int64_t(i) != p)
+      return {};
+  return getX();
+}

@@ -1,0 +1,76 @@
+//===- TrainDialect.h - Tensor values of a training step ------------------===//
+
+#ifndef HALFSTEP_IR_TRAINDIALECT_H
+#define HALFSTEP_IR_TRAINDIALECT_H
+
+#include "ir/Expr.h"
+#include "ir/Shape.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace halfstep::train {
+
+/// Autocast categories (PyTorch's CUDA lists).
+enum class Precision : uint32_t { Low, Full, Widest };
+
+/// The reductions that the kernel generator has a fixed tree for.
+enum class ReductionKind { Add, Max, Min };
+
+/// On purpose without derivative, as opposed to an op whose rule nobody wrote.
+template <typename ConcreteOp>
+class NotDifferentiable : public mlir::OpTrait::TraitBase<ConcreteOp, NotDifferentiable> {};
+
+using ScalarGradient = llvm::function_ref<llvm::SmallVector<Expr>(llvm::ArrayRef<Expr> operands,
+                                                                  Expr y, Expr dy)>;
+/// The adjoints of an elementwise op's operands, each as one `train.map` of the scalar formula.
+llvm::SmallVector<Expr> elementwiseGradient(ExprBuilder &e, mlir::Operation *op, Expr dy,
+                                            ScalarGradient formulas);
+
+/// Builds a `train.map` over `operands`, whose formulas work on scalars of the compute types; one
+/// result of shape `sizes` and type `elementTypes[i]` per formula. Operands that no formula uses
+/// are dropped; formulas that merely return an operand stay part of the map.
+llvm::SmallVector<Expr>
+buildMap(mlir::ImplicitLocOpBuilder &builder, mlir::ValueRange operands, Precision category,
+         llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<mlir::Type> elementTypes,
+         llvm::function_ref<llvm::SmallVector<Expr>(llvm::ArrayRef<Expr>)> formulas);
+
+/// The adjoint of an extremum over `axes`: shared evenly by all elements equal to it.
+Expr extremumGradient(Expr x, Expr y, Expr dy, llvm::ArrayRef<int64_t> axes);
+
+/// Argument and result attributes that give a function's values their meaning.
+namespace attr {
+inline constexpr llvm::StringLiteral kInput = "train.input";         // graph input NAME
+inline constexpr llvm::StringLiteral kLabel = "train.label";         // unit: the label
+inline constexpr llvm::StringLiteral kParameter = "train.parameter"; // weight NAME
+inline constexpr llvm::StringLiteral kTrainable = "train.trainable"; // unit: the optimizer's
+inline constexpr llvm::StringLiteral kState = "train.state";         // state tensor NAME
+inline constexpr llvm::StringLiteral kOutput = "train.output";       // graph output NAME
+inline constexpr llvm::StringLiteral kMetric = "train.metric";       // scalar NAME of evaluate
+inline constexpr llvm::StringLiteral kGradient = "train.gradient";   // adjoint of weight NAME
+inline constexpr llvm::StringLiteral kUpdates = "train.updates";     // new value of state NAME
+} // namespace attr
+
+} // namespace halfstep::train
+
+#include "ir/TrainEnums.h.inc"
+#include "ir/TrainDialect.h.inc"
+#include "ir/TrainInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "ir/TrainOps.h.inc"
+
+namespace halfstep::train {
+/// What a loss divides its sum by: elements of `x` for a mean, 1 for a sum.
+inline double lossCount(Expr x, LossReduction reduction) {
+  return reduction == LossReduction::Sum
+             ? 1.0
+             : double(mlir::ShapedType::getNumElements(x.sizes()));
+}
+} // namespace halfstep::train
+
+#endif
