@@ -47,3 +47,11 @@ function(halfstep_test NAME)
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/bin)
   add_test(NAME ${NAME} COMMAND ${NAME})
 endfunction()
+
+# halfstep_script_test(NAME FILE.py)
+# A Python script that runs the programs, one ctest entry.
+function(halfstep_script_test NAME SCRIPT)
+  add_test(NAME ${NAME} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${SCRIPT})
+  set_tests_properties(${NAME} PROPERTIES ENVIRONMENT_MODIFICATION
+    "PATH=path_list_prepend:${CMAKE_RUNTIME_OUTPUT_DIRECTORY};PYTHONPATH=path_list_prepend:${TEST_PYTHONPATH};PYTHONPATH=path_list_prepend:${PROJECT_SOURCE_DIR}/tests")
+endfunction()
