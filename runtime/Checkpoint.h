@@ -1,3 +1,5 @@
+//===- Checkpoint.h - Runs that can go on where they stopped ------------------------*- C++ -*-===//
+//
 // Checkpoints: one safetensors file that holds all that a run needs to go on bit for bit.
 //
 //   NAME                      a parameter (the master weight) under its ONNX name
@@ -6,7 +8,8 @@
 //   metadata                  "format" = "halfstep 1", "recipe", "graph_hash", and the caller's own
 //
 // What `init` derives (16-bit copies) and what lives within a step is not stored.
-
+//
+//===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_CHECKPOINT_H
 #define HALFSTEP_RUNTIME_CHECKPOINT_H
 

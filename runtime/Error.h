@@ -1,8 +1,11 @@
+//===- Error.h - What the user has to hear ------------------------------------------*- C++ -*-===//
+//
 // What the runtime throws when the user's input or the machine is at fault.
 //
 // The runtime uses exceptions: nearly every function of it can fail on a file, and none of that
 // happens inside a step. The C interface (halfstep.h) turns them into status codes.
-
+//
+//===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_ERROR_H
 #define HALFSTEP_RUNTIME_ERROR_H
 

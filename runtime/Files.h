@@ -1,5 +1,8 @@
+//===- Files.h - Files mapped, and files replaced as a whole ------------------------*- C++ -*-===//
+//
 // Files as the runtime needs them: mapped for reading, and replaced as a whole for writing.
-
+//
+//===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_FILES_H
 #define HALFSTEP_RUNTIME_FILES_H
 

@@ -1,10 +1,13 @@
+//===- Payload.h - What a training executable carries -------------------------------*- C++ -*-===//
+//
 // What a training executable carries behind the runner's own bytes, and how it is loaded.
 //
 //   [runner] [artefact: a shared object] [weights: a safetensors file] [trailer: 64 bytes]
 //
 // Artefact and weights begin at multiples of 4096 bytes, so that they can be mapped. Code
 // generation writes the trailer; this header is part of the contract as step_abi.h is.
-
+//
+//===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_PAYLOAD_H
 #define HALFSTEP_RUNTIME_PAYLOAD_H
 
@@ -51,6 +54,7 @@ private:
   Artefact() = default;
 
   std::string source;
+  Descriptor file; // of the object in memory; open as long as the library is
   void *library = nullptr;
   const hs_artefact *artefact = nullptr;
 };
@@ -65,9 +69,6 @@ struct Payload {
   std::optional<Safetensors> weights; // a view into `file`
   MappedFile file;
 };
-
-/// The CPU features among the comma-separated `features` that this machine lacks, likewise.
-std::string missingCpuFeatures(std::string_view features);
 
 } // namespace halfstep::runtime
 

@@ -1,8 +1,11 @@
+//===- Safetensors.h - The safetensors file format ----------------------------------*- C++ -*-===//
+//
 // Reads and writes safetensors files: 8 bytes of header length, a JSON header, the tensors' bytes.
 // Weights and checkpoints are stored in it because every framework can read it and a file can be
 // mapped and checked before a byte of it is used.
 // Format: https://github.com/huggingface/safetensors#format
-
+//
+//===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_SAFETENSORS_H
 #define HALFSTEP_RUNTIME_SAFETENSORS_H
 
@@ -10,6 +13,7 @@
 #include "runtime/step_abi.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,7 +53,7 @@ public:
 private:
   Safetensors() = default;
 
-  std::vector<MappedFile> mapping; // none or one
+  std::optional<MappedFile> mapping;
   std::string source;
   std::vector<NamedTensor> entries;
   Metadata entriesMetadata;

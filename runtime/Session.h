@@ -1,9 +1,12 @@
+//===- Session.h - One training run in memory ---------------------------------------*- C++ -*-===//
+//
 // One training run in memory: state, arena, bound inputs, and the programs of an artefact.
 //
 // Everything that can fail or take time happens when a session is made: memory is reserved, every
 // entry of every program is resolved into a function and its pointers. A step after that is a walk
 // over a flat list: no allocation, no look-up, no system call.
-
+//
+//===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_SESSION_H
 #define HALFSTEP_RUNTIME_SESSION_H
 

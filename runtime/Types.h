@@ -1,5 +1,8 @@
-// Sizes, names and conversions of the storage types of step_abi.h.
-
+//===- Types.h - The storage types --------------------------------------------------*- C++ -*-===//
+//
+// Sizes, names and conversions of the types of step_abi.h.
+//
+//===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_TYPES_H
 #define HALFSTEP_RUNTIME_TYPES_H
 
@@ -32,7 +35,7 @@ std::vector<int64_t> shapeOf(const hs_tensor &tensor);
 /// The number of elements of a directory entry.
 size_t elementCount(const hs_tensor &tensor);
 
-/// True if `convert` takes the pair: equal types, and anything to a float type.
+/// True if `convert` takes the pair: equal types, or two float types.
 bool isConvertible(hs_type from, hs_type to);
 
 /// Converts `count` elements, rounding once to nearest, ties to even; NaN stays NaN, and what is

@@ -1,0 +1,162 @@
+//===- CpuBackend.cpp - The programs of an artefact on the CPU --------------------------------===//
+//
+// Tables come from our own compiler, yet each slice is checked against its buffer when a session is
+// made: that is cheap, and a wrong offset would otherwise show as a wrong number much later.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "runtime/CpuBackend.h"
+
+#include "runtime/CpuKernels.h"
+#include "runtime/Error.h"
+
+#include <algorithm>
+
+namespace halfstep::runtime {
+
+// Units of copies and fills worth a task: a quarter of a megabyte.
+static constexpr int64_t unitsPerTask = 64;
+
+CpuBackend::CpuBackend(const std::string &name, const hs_artefact &artefact, int threads)
+    : name(name), artefact(artefact), state("state", artefact.state_bytes),
+      arena("activations", artefact.arena_bytes), pool(threads), inputs(artefact.input_count) {
+  // All lists first: resolving takes the addresses of their elements.
+  size_t count = 0;
+  for (const hs_program &program : artefact.programs)
+    for (uint64_t i = 0; i < program.entry_count; ++i)
+      count += program.entries[i].slice_count + 1;
+  pointers.resize(count);
+
+  void **next = pointers.data();
+  for (int kind = 0; kind < HS_PROGRAM_COUNT; ++kind)
+    next = resolveProgram(hs_program_kind(kind), next);
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Resolving
+//===------------------------------------------------------------------------------------------===//
+
+// Returns the end of the pointers that the program takes from `next` on.
+void **CpuBackend::resolveProgram(hs_program_kind kind, void **next) {
+  const hs_program &program = artefact.programs[kind];
+  programs[kind].calls.reserve(program.entry_count);
+  for (uint64_t i = 0; i < program.entry_count; ++i) {
+    const hs_entry &entry = program.entries[i];
+    for (uint32_t j = 0; j < entry.slice_count; ++j)
+      resolveSlice(kind, entry, entry.slices[j], next + j);
+    programs[kind].calls.push_back(resolveEntry(entry, next));
+    next += entry.slice_count + 1;
+  }
+  return next;
+}
+
+void CpuBackend::resolveSlice(hs_program_kind kind, const hs_entry &entry, const hs_slice &slice,
+                              void **pointer) {
+  size_t input = slice.buffer - HS_BUFFER_INPUTS;
+  bool isInput = slice.buffer >= HS_BUFFER_INPUTS;
+  uint64_t bytes = 0;
+  if (isInput)
+    bytes = input < inputs.size() ? artefact.inputs[input].slice.bytes : 0;
+  else
+    bytes = slice.buffer == HS_BUFFER_STATE ? state.bytes() : arena.bytes();
+  if (slice.offset > bytes || slice.bytes > bytes - slice.offset)
+    throw Error(name, std::string("entry '") + entry.name + "' reaches outside its buffer")
+        .help("the file is damaged; compile it again");
+
+  if (!isInput) {
+    *pointer = address(slice);
+    return;
+  }
+  inputs[input].uses.push_back({pointer, slice.offset});
+  if (!inputs[input].isReadBy[kind]) {
+    inputs[input].isReadBy[kind] = true;
+    ++programs[kind].unboundInputs;
+  }
+}
+
+CpuBackend::Call CpuBackend::resolveEntry(const hs_entry &entry, void **buffers) {
+  // What follows the entry's own buffers.
+  void *&detail = buffers[entry.slice_count];
+  auto unitsOf = [](const hs_slice &slice) {
+    return (int64_t(slice.bytes) + bytesPerUnit - 1) / bytesPerUnit;
+  };
+  switch (entry.kind) {
+  case HS_LAUNCH: {
+    auto *launch = static_cast<const hs_launch *>(entry.detail);
+    return makeCall(launch->kernel, buffers, launch->units, launch->grain);
+  }
+  case HS_GEMM:
+    return resolveGemm(*static_cast<const hs_gemm *>(entry.detail), buffers, detail);
+  case HS_COPY:
+    detail = const_cast<hs_slice *>(&entry.slices[0]);
+    return makeCall(copyBytes, buffers, unitsOf(entry.slices[0]), unitsPerTask);
+  case HS_FILL:
+    detail = const_cast<hs_slice *>(&entry.slices[0]);
+    return makeCall(fillBytes, buffers, unitsOf(entry.slices[0]), unitsPerTask);
+  default:
+    throw Error(name, std::string("entry '") + entry.name + "' is of an unknown kind")
+        .help("the file is damaged; compile it again");
+  }
+}
+
+CpuBackend::Call CpuBackend::resolveGemm(const hs_gemm &gemm, void **buffers, void *&detail) {
+  if (gemm.c_type == HS_F64) {
+    detail = const_cast<hs_gemm *>(&gemm);
+    // A row of 64 x 64 multiply-adds takes about a microsecond.
+    int64_t grain = 1 + 65536 / std::max<int64_t>(1, gemm.n * gemm.k);
+    return makeCall(multiplyDoubles, buffers, gemm.batch * gemm.m, grain);
+  }
+  if (!oneDnn)
+    oneDnn = std::make_unique<OneDnn>(pool.threads());
+  gemms.push_back(std::make_unique<OneDnnGemm>(*oneDnn, gemm));
+  detail = gemms.back().get();
+  return makeCall(OneDnnGemm::run, buffers, gemms.back()->units(), 1);
+}
+
+CpuBackend::Call CpuBackend::makeCall(hs_kernel kernel, void *const *buffers, int64_t units,
+                                      int64_t grain) {
+  int64_t tasks = std::min<int64_t>(pool.threads(), units / std::max<int64_t>(1, grain));
+  if (tasks > 1)
+    pool.start();
+  return {kernel, buffers, units, int(std::max<int64_t>(1, tasks))};
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Running
+//===------------------------------------------------------------------------------------------===//
+
+char *CpuBackend::address(const hs_slice &slice) const {
+  return (slice.buffer == HS_BUFFER_STATE ? state : arena).data() + slice.offset;
+}
+
+void CpuBackend::bindInput(size_t index, const void *data) {
+  Input &input = inputs[index];
+  auto *base = static_cast<char *>(const_cast<void *>(data));
+  for (const Input::Use &use : input.uses)
+    *use.pointer = base + use.offset;
+  if (input.isBound)
+    return;
+  input.isBound = true;
+  for (size_t kind = 0; kind < programs.size(); ++kind)
+    programs[kind].unboundInputs -= input.isReadBy[kind];
+}
+
+void CpuBackend::run(hs_program_kind kind) {
+  const Program &program = programs[kind];
+  if (program.unboundInputs != 0)
+    failUnbound(kind);
+  for (const Call &call : program.calls) {
+    if (call.tasks == 1)
+      call.kernel(call.buffers, 0, call.units);
+    else
+      pool.run(call.kernel, call.buffers, call.units, call.tasks);
+  }
+}
+
+void CpuBackend::failUnbound(hs_program_kind kind) const {
+  auto isMissing = [&](const Input &input) { return input.isReadBy[kind] && !input.isBound; };
+  size_t index = size_t(std::find_if(inputs.begin(), inputs.end(), isMissing) - inputs.begin());
+  throw Error(name, std::string("input '") + artefact.inputs[index].name + "' has no data");
+}
+
+} // namespace halfstep::runtime

@@ -1,0 +1,79 @@
+//===- CpuBackend.h - The programs of an artefact on the CPU ------------------------*- C++ -*-===//
+//
+// The programs of an artefact on the CPU: memory, and a flat list of calls for each program.
+//
+// Every kind of entry becomes a range kernel with its list of pointers: those that are not
+// generated get a pointer to their own detail behind the buffers. A step is then one short loop.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef HALFSTEP_RUNTIME_CPUBACKEND_H
+#define HALFSTEP_RUNTIME_CPUBACKEND_H
+
+#include "runtime/Memory.h"
+#include "runtime/OneDnn.h"
+#include "runtime/ThreadPool.h"
+#include "runtime/step_abi.h"
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace halfstep::runtime {
+
+class CpuBackend {
+public:
+  /// Resolves all entries. `name` is the artefact's, for messages.
+  CpuBackend(const std::string &name, const hs_artefact &artefact, int threads);
+
+  /// The address of a slice of state or arena.
+  char *address(const hs_slice &slice) const;
+  void clearState() { state.clear(); }
+
+  void bindInput(size_t index, const void *data);
+  void run(hs_program_kind program);
+
+private:
+  struct Call {
+    hs_kernel kernel;
+    void *const *buffers;
+    int64_t units;
+    int tasks; // into how many ranges it is worth splitting
+  };
+  struct Program {
+    std::vector<Call> calls;
+    size_t unboundInputs = 0; // of those that it reads
+  };
+  // Where the pointers into one input are kept.
+  struct Input {
+    struct Use {
+      void **pointer;
+      uint64_t offset;
+    };
+    std::vector<Use> uses;
+    std::array<bool, HS_PROGRAM_COUNT> isReadBy{};
+    bool isBound = false;
+  };
+
+  void **resolveProgram(hs_program_kind kind, void **next);
+  void resolveSlice(hs_program_kind kind, const hs_entry &entry, const hs_slice &slice,
+                    void **pointer);
+  Call resolveEntry(const hs_entry &entry, void **buffers);
+  Call resolveGemm(const hs_gemm &gemm, void **buffers, void *&detail);
+  Call makeCall(hs_kernel kernel, void *const *buffers, int64_t units, int64_t grain);
+  [[noreturn]] void failUnbound(hs_program_kind kind) const;
+
+  const std::string name;
+  const hs_artefact &artefact;
+  Memory state, arena;
+  ThreadPool pool;
+  std::vector<void *> pointers; // of all calls, one list after the other
+  std::unique_ptr<OneDnn> oneDnn;
+  std::vector<std::unique_ptr<OneDnnGemm>> gemms;
+  std::vector<Input> inputs;
+  std::array<Program, HS_PROGRAM_COUNT> programs;
+};
+
+} // namespace halfstep::runtime
+
+#endif
