@@ -101,7 +101,7 @@ static Descriptor openLocked(const std::string &path, const std::string &part) {
 
 ReplacedFile::ReplacedFile(const std::string &path) : path(path) {
   std::error_code error;
-  target = std::filesystem::weakly_canonical(path, error).string();
+  target = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error).string();
   if (error)
     throw Error(path, "cannot write: " + error.message());
   struct stat status;

@@ -1,9 +1,10 @@
-// 16-bit floating point as bit patterns.
+//===- Half.h - 16-bit floating point as bit patterns -------------------------------*- C++ -*-===//
 //
 // Conversions between f16/bf16 bit patterns and f32/f64, in integer code that a compiler vectorises
 // for the oldest x86-64: the runtime itself must not need F16C. Narrowing rounds once, to nearest
 // even; overflow gives infinity; a NaN stays a quiet NaN. What the bits mean: IEEE 754-2019.
-
+//
+//===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_HALF_H
 #define HALFSTEP_RUNTIME_HALF_H
 

@@ -1,4 +1,4 @@
-// NumPy's file format for one array.
+//===- Npy.cpp - NumPy's file format ----------------------------------------------------------===//
 
 #include "runtime/Npy.h"
 

@@ -1,13 +1,14 @@
-// NumPy's file format for one array.
+//===- Npy.h - NumPy's file format --------------------------------------------------*- C++ -*-===//
 //
-// Reads the header of .npy files of versions 1 to 3 and writes version 1. The format is documented
-// in numpy.lib.format: a magic string, a version, the length of a header, the header as a Python
-// literal
-// ("{'descr': '<f4', 'fortran_order': False, 'shape': (64, 10), }"), then the elements.
+// Reads the header of .npy files of versions 1 to 3 and writes version 1. numpy.lib.format documents
+// them: a magic string, a version, the length of a header, the header as a Python literal
+//   {'descr': '<f4', 'fortran_order': False, 'shape': (64, 10), }
+// and then the elements.
 //
 // The parser takes bytes from anywhere: it reads nothing outside the given range, allocates nothing
 // beyond it and answers every malformed header with what is wrong.
-
+//
+//===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_NPY_H
 #define HALFSTEP_RUNTIME_NPY_H
 

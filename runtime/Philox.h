@@ -1,9 +1,10 @@
-// Counter-based random numbers.
+//===- Philox.h - Counter-based random numbers --------------------------------------*- C++ -*-===//
 //
 // Philox-4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3"
 // (SC 2011). A draw is a pure function of (key, counter), so that any position of any stream can be
 // recomputed without state: what resuming bit for bit rests on.
-
+//
+//===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_PHILOX_H
 #define HALFSTEP_RUNTIME_PHILOX_H
 

@@ -1,0 +1,192 @@
+//===- Loader.cpp - Batches from files into a session -----------------------------------------===//
+
+#include "runtime/Loader.h"
+
+#include "runtime/Types.h"
+
+#include <cstring>
+#include <new>
+
+namespace halfstep::runtime {
+
+namespace {
+
+std::string printShape(const std::vector<int64_t> &shape, size_t from, const std::string &first) {
+  std::string text = "[" + first;
+  for (size_t i = from; i < shape.size(); ++i)
+    text += (text.size() > 1 ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+/// "input x" or "the label"
+std::string describeInput(const hs_tensor &input) {
+  return input.role == HS_LABEL ? "the label" : std::string("input ") + input.name;
+}
+
+Error shapeError(const DataFile &file, const hs_tensor &input) {
+  std::vector<int64_t> expected = shapeOf(input), found = file.header().shape;
+  int64_t expectedElements = 1, foundElements = 1;
+  for (size_t i = 1; i < expected.size(); ++i)
+    expectedElements *= expected[i];
+  for (size_t i = 1; i < found.size(); ++i)
+    foundElements *= found[i];
+  std::string reshape = "(-1";
+  for (size_t i = 1; i < expected.size(); ++i)
+    reshape += ", " + std::to_string(expected[i]);
+
+  Error error(file.path(), "its shape does not fit " + describeInput(input));
+  error.detail("expected " + printShape(expected, 1, "samples"))
+      .detail("found    " + printShape(found, 0, ""));
+  if (!found.empty() && expectedElements == foundElements)
+    error.help("numpy.save(\"x.npy\", a.reshape" + reshape + "))");
+  else
+    error.help("the first dimension of a data file counts the samples, the others are those of the "
+               "model's " +
+               std::string(input.role == HS_LABEL ? "label" : "input"));
+  return error;
+}
+
+Error typeError(const DataFile &file, const hs_tensor &input) {
+  bool toBool = input.type == HS_BOOL;
+  return Error(file.path(), std::string("its elements are ") + name(file.header().type) + ", but " +
+                                describeInput(input) + " takes " +
+                                (toBool              ? "bool"
+                                 : input.class_count ? "class ids"
+                                                     : "integers"))
+      .help(std::string("numpy.save(\"x.npy\", a.astype(") + (toBool ? "bool" : "numpy.int64") +
+            "))");
+}
+
+} // namespace
+
+const char *inputName(const hs_tensor &input) {
+  return input.role == HS_LABEL ? "label" : input.name;
+}
+
+Loader::Loader(Session &session, const std::vector<std::string> &paths) : session(session) {
+  for (size_t i = 0; i < paths.size(); ++i)
+    if (!paths[i].empty())
+      addColumn(i, paths[i]);
+  if (columns.empty())
+    throw Error(session.name(), "the model has no inputs to read data into");
+}
+
+void Loader::addColumn(size_t index, const std::string &path) {
+  const hs_tensor &tensor = session.artefact().inputs[index];
+  if (tensor.rank == 0 || (!columns.empty() && uint64_t(tensor.shape[0]) != batchSize))
+    throw Error(session.name(), "the leading dimension of " + describeInput(tensor) + ", " +
+                                    describe(tensor) + ", is not that of the batch")
+        .help("export the model with the batch as the first dimension of every input");
+  batchSize = uint64_t(tensor.shape[0]);
+
+  DataFile file(path);
+  const NpyHeader &header = file.header();
+  std::vector<int64_t> expected = shapeOf(tensor);
+  if (header.shape.size() != expected.size() ||
+      !std::equal(expected.begin() + 1, expected.end(), header.shape.begin() + 1))
+    throw shapeError(file, tensor);
+  Conversion convert = findConversion(header.type, hs_type(tensor.type));
+  if (!convert)
+    throw typeError(file, tensor);
+
+  uint64_t samples = uint64_t(header.shape[0]);
+  if (!columns.empty() && samples != sampleCount)
+    throw Error(path, std::to_string(samples) + " samples, but " + columns[0].file.path() +
+                          " holds " + std::to_string(sampleCount))
+        .help("all data files of a run hold the same samples in the same order");
+  sampleCount = samples;
+
+  size_t elements = elementCount(tensor) / batchSize;
+  size_t storedBytes = elements * elementBytes(header.type);
+  size_t sampleBytes = elements * elementBytes(hs_type(tensor.type));
+  bool same = isSameStorage(header.type, hs_type(tensor.type));
+  bool aligned = uintptr_t(file.elements()) % elementBytes(hs_type(tensor.type)) == 0;
+  // Whole cache lines: kernels may be faster on them than on a map's odd addresses.
+  size_t stagingBytes = (batchSize * sampleBytes + 63) / 64 * 64;
+  std::unique_ptr<char, Free> staging(static_cast<char *>(std::aligned_alloc(64, stagingBytes)));
+  if (!staging)
+    throw std::bad_alloc();
+  columns.push_back({index, &tensor, std::move(file), elements, storedBytes, sampleBytes,
+                     same ? nullptr : convert, same && aligned && tensor.class_count == 0,
+                     std::move(staging)});
+}
+
+void Loader::bindRows(const uint64_t *rows, uint64_t first) {
+  for (const Column &column : columns) {
+    if (column.direct && !rows && first + batchSize <= sampleCount) {
+      session.bindInput(column.index, column.file.elements() + first * column.storedBytes);
+      continue;
+    }
+    // Runs of samples that lie together are copied at once.
+    for (uint64_t position = 0, run; position < batchSize; position += run) {
+      uint64_t sample = rowAt(rows, first, position);
+      for (run = 1; position + run < batchSize; ++run)
+        if (rowAt(rows, first, position + run) != sample + run)
+          break;
+      copySamples(column, sample, run, position);
+    }
+    checkClasses(column, rows, first);
+    session.bindInput(column.index, column.staging.get());
+  }
+}
+
+void Loader::copySamples(const Column &column, uint64_t sample, uint64_t count, uint64_t position) {
+  const char *source = column.file.elements() + sample * column.storedBytes;
+  char *target = column.staging.get() + position * column.sampleBytes;
+  if (!column.convert) {
+    std::memcpy(target, source, count * column.storedBytes);
+    return;
+  }
+  size_t elements = count * column.sampleElements;
+  size_t bad = column.convert(source, target, elements);
+  if (bad == elements)
+    return;
+  NpyType type = column.file.header().type;
+  int64_t value = integerAt(type, source + bad * elementBytes(type));
+  throw Error(column.file.path(), "sample " + std::to_string(sample + bad / column.sampleElements) +
+                                      ": the value " + std::to_string(value) +
+                                      " does not fit into " +
+                                      describe(hs_type(column.tensor->type), {}) + " of " +
+                                      describeInput(*column.tensor));
+}
+
+void Loader::checkClasses(const Column &column, const uint64_t *rows, uint64_t first) const {
+  const hs_tensor &tensor = *column.tensor;
+  if (tensor.class_count == 0)
+    return;
+  size_t elements = batchSize * column.sampleElements;
+  hs_type type = hs_type(tensor.type);
+  size_t bad = findInvalidClass(type, column.staging.get(), elements, tensor.class_count,
+                                tensor.ignored_class);
+  if (bad == elements)
+    return;
+  uint64_t sample = rowAt(rows, first, bad / column.sampleElements);
+  size_t element = sample * column.sampleElements + bad % column.sampleElements;
+  NpyType stored = column.file.header().type;
+  int64_t value = integerAt(stored, column.file.elements() + element * elementBytes(stored));
+  Error error(column.file.path(), "sample " + std::to_string(sample) + ": the class id " +
+                                      std::to_string(value) + " is not one of the model's " +
+                                      std::to_string(tensor.class_count) + " classes");
+  error.detail("class ids run from 0 to " + std::to_string(tensor.class_count - 1) +
+               (tensor.ignored_class == INT64_MIN
+                    ? ""
+                    : ", and " + std::to_string(tensor.ignored_class) + " is ignored"));
+  throw error;
+}
+
+Error tooFewSamples(const Loader &loader, uint64_t needed) {
+  std::string samples = std::to_string(loader.samples());
+  Error error(loader.firstPath(),
+              samples + " samples do not fill one batch of " + std::to_string(needed));
+  error.help("give more data" + (loader.samples()
+                                     ? ", or compile the model with --batch " + samples + " or less"
+                                     : ""));
+  return error;
+}
+
+void Loader::checkComplete() const {
+  for (const Column &column : columns)
+    column.file.checkComplete();
+}
+
+} // namespace halfstep::runtime

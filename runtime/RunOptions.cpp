@@ -1,0 +1,147 @@
+//===- RunOptions.cpp - The options of a training run -----------------------------------------===//
+
+#include "runtime/RunOptions.h"
+
+#include "runtime/Loader.h"
+#include "runtime/Suggestion.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <thread>
+#include <utility>
+
+namespace halfstep::runtime {
+
+namespace {
+
+/// NAME=... may be given several times, one value each: never the next word of the command line.
+void addList(CLI::App &command, const char *flag, std::vector<std::string> &values,
+             const char *help, const char *type) {
+  command.add_option(flag, values, help)->allow_extra_args(false)->type_name(type);
+}
+
+} // namespace
+
+void addDataOptions(CLI::App &command, RunOptions &options) {
+  addList(command, "--data", options.data,
+          "samples of each input, and of the label: a .npy file, first dimension the samples",
+          "NAME=FILE");
+  command.add_option("--threads", options.threads, "threads to compute with (default: all CPUs)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  command.add_flag("--quiet", options.quiet, "no progress and no warnings");
+}
+
+void addRunOptions(CLI::App &command, RunOptions &options) {
+  addDataOptions(command, options);
+  CLI::Option *epochs =
+      command.add_option("--epochs", options.epochs, "passes over the data, resumed ones included")
+          ->check(CLI::PositiveNumber)
+          ->type_name("N");
+  command.add_option("--steps", options.steps, "training steps, resumed ones included")
+      ->check(CLI::PositiveNumber)
+      ->excludes(epochs)
+      ->type_name("N");
+  command.add_flag_function(
+      "--shuffle,!--no-shuffle", [&](int64_t on) { options.shuffle = on > 0; },
+      "take the samples in a new random order each epoch (default), or as they lie");
+  command.add_option("--seed", options.seed, "of the shuffling (default 0)")->type_name("N");
+  addList(command, "--set", options.set, "set a hyperparameter, for example lr=1e-4", "NAME=VALUE");
+  addList(command, "--validate", options.validate,
+          "held-out samples, evaluated after each epoch and at the end", "NAME=FILE");
+  addList(command, "--metric", options.metrics,
+          "metric to evaluate (default: all that the model has)", "NAME");
+  command.add_option("--log", options.log, "write one JSON object a step")->type_name("FILE.jsonl");
+  CLI::Option *save = command.add_option("--save", options.save, "write a checkpoint at the end")
+                          ->type_name("CKPT");
+  command.add_option("--save-every", options.saveEvery, "write it also every N steps")
+      ->check(CLI::PositiveNumber)
+      ->needs(save)
+      ->type_name("N");
+  CLI::Option *resume =
+      command.add_option("--resume", options.resume, "continue from a checkpoint, bit for bit")
+          ->type_name("CKPT");
+  command.add_option("--weights", options.weights, "start anew from the weights of a checkpoint")
+      ->excludes(resume)
+      ->type_name("CKPT");
+  command.add_flag("--force", options.force, "let --save replace an existing file");
+}
+
+int threadCount(const RunOptions &options) {
+  return options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+}
+
+namespace {
+
+/// Splits NAME=VALUE at the `=` behind a known name, else at the first one: an ONNX name may
+/// contain one itself.
+std::pair<std::string, std::string> split(const std::string &option, const std::string &assignment,
+                                          const std::vector<std::string> &known,
+                                          const char *valueName) {
+  size_t end = assignment.find('=');
+  for (const std::string &name : known)
+    if (assignment.compare(0, name.size(), name) == 0 && assignment[name.size()] == '=' &&
+        (end == std::string::npos || name.size() > end))
+      end = name.size();
+  if (end == std::string::npos || end + 1 == assignment.size())
+    throw Error(option, "'" + assignment + "' is not NAME=" + valueName).exitWith(2);
+  return {assignment.substr(0, end), assignment.substr(end + 1)};
+}
+
+} // namespace
+
+std::vector<std::string> matchFiles(const hs_artefact &artefact,
+                                    const std::vector<std::string> &assignments,
+                                    const std::string &option, bool needLabel) {
+  std::vector<std::string> names, files(artefact.input_count);
+  for (uint32_t i = 0; i < artefact.input_count; ++i)
+    names.push_back(inputName(artefact.inputs[i]));
+
+  for (const std::string &assignment : assignments) {
+    auto [name, file] = split(option, assignment, names, "FILE");
+    size_t index = std::find(names.begin(), names.end(), name) - names.begin();
+    if (index == names.size())
+      throw unknownName(option, "input of the model", name, names);
+    if (!files[index].empty())
+      throw Error(option, "the file of " + name + " is given twice").exitWith(2);
+    if (artefact.inputs[index].role == HS_LABEL && !needLabel)
+      throw Error(option, "the label is not read here").help("leave it out").exitWith(2);
+    files[index] = file;
+  }
+
+  std::string missing, example;
+  for (uint32_t i = 0; i < artefact.input_count; ++i)
+    if (files[i].empty() && (needLabel || artefact.inputs[i].role != HS_LABEL)) {
+      missing += (missing.empty() ? "" : ", ") + names[i];
+      example += " " + option + " " + names[i] + "=FILE.npy";
+    }
+  if (!missing.empty())
+    throw Error(option, "no data for " + missing).help("add" + example).exitWith(2);
+  return files;
+}
+
+void setHyperparameters(Session &session, const std::vector<std::string> &assignments) {
+  const hs_artefact &artefact = session.artefact();
+  std::vector<std::string> names;
+  for (uint64_t i = 0; i < artefact.tensor_count; ++i)
+    if (artefact.tensors[i].role == HS_HYPERPARAMETER)
+      names.push_back(artefact.tensors[i].name);
+
+  std::vector<std::pair<const hs_tensor *, double>> values;
+  for (const std::string &assignment : assignments) {
+    auto [name, text] = split("--set", assignment, names, "VALUE");
+    const hs_tensor *hyperparameter = session.find(HS_HYPERPARAMETER, name);
+    if (!hyperparameter)
+      throw unknownName("--set", "hyperparameter of the model", name, names);
+    double value;
+    auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (failure != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+      throw Error("--set", name + ": '" + text + "' is not a finite number").exitWith(2);
+    values.emplace_back(hyperparameter, value);
+  }
+  for (auto [hyperparameter, value] : values)
+    session.writeScalar(*hyperparameter, value);
+}
+
+} // namespace halfstep::runtime

@@ -1,0 +1,340 @@
+//===- TrainLoop.cpp - Training as a command --------------------------------------------------===//
+
+#include "runtime/TrainLoop.h"
+
+#include "runtime/Checkpoint.h"
+#include "runtime/Interrupt.h"
+#include "runtime/OutputFiles.h"
+#include "runtime/Progress.h"
+#include "runtime/Shuffle.h"
+#include "runtime/TrainingLog.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+
+namespace halfstep::runtime {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Step counts are f64 counters of the state: beyond this they would stop counting.
+constexpr uint64_t largestStep = uint64_t{1} << 53;
+
+/// The batches of the training data, by step number.
+class TrainingData {
+public:
+  TrainingData(Session &session, const std::vector<std::string> &paths, bool shuffle, uint64_t seed)
+      : loader(session, paths), microBatches(session.artefact().micro_batches), seed(seed) {
+    stepSamples = loader.batch() * microBatches;
+    stepsPerEpoch = loader.samples() / stepSamples;
+    if (stepsPerEpoch == 0)
+      throw tooFewSamples(loader, stepSamples);
+    if (shuffle)
+      order.resize(loader.samples());
+  }
+
+  /// Binds a micro-batch of step `step` of epoch `epoch`, counted in the epoch.
+  void bind(uint64_t epoch, uint64_t step, uint64_t microBatch) {
+    uint64_t first = step * stepSamples + microBatch * loader.batch();
+    if (order.empty()) {
+      loader.bind(first);
+      return;
+    }
+    if (epoch != orderEpoch) {
+      shuffleSamples(order, seed, epoch);
+      orderEpoch = epoch;
+    }
+    loader.bind(order.data() + first);
+  }
+
+  Loader loader;
+  uint64_t microBatches;
+  uint64_t stepSamples, stepsPerEpoch;
+
+private:
+  uint64_t seed;
+  std::vector<uint64_t> order; // empty: as the samples lie
+  uint64_t orderEpoch = UINT64_MAX;
+};
+
+class Training {
+public:
+  Training(Session &session, const Safetensors &weights, const RunOptions &options,
+           std::vector<std::string> inputs);
+  int run();
+
+private:
+  void checkOutputs(std::vector<std::string> inputs) const;
+  Metadata restore(const Safetensors &weights);
+  void choosePosition(const Metadata &metadata);
+  void chooseTotal();
+  void warnOfOtherData(const Metadata &metadata) const;
+  Metadata position() const;
+  Record trainStep(uint64_t epoch, uint64_t stepOfEpoch);
+  void checkData() const;
+  Error brokenLoss(double loss) const;
+  void validate();
+  void save();
+  void say(const std::string &text) const;
+
+  Session &session;
+  const RunOptions &options;
+  const hs_tensor *epochCounter;
+  LostPages lostPages;
+  Interrupt interrupt;
+
+  uint64_t seed = 0;
+  bool shuffle = true;
+  std::optional<TrainingData> data;
+  std::optional<Evaluator> evaluator;
+  std::optional<TrainingLog> log;
+  std::optional<Progress> progress;
+  uint64_t done = 0, total = 0; // steps
+  uint64_t validatedAt = UINT64_MAX, savedAt = UINT64_MAX;
+};
+
+Training::Training(Session &session, const Safetensors &weights, const RunOptions &options,
+                   std::vector<std::string> inputs)
+    : session(session), options(options), epochCounter(session.find(HS_COUNTER, "epoch")) {
+  if (!options.epochs && !options.steps)
+    throw Error("", "it is not said how long to train")
+        .help("add --epochs N or --steps N")
+        .exitWith(2);
+  if (options.validate.empty() && !options.metrics.empty())
+    throw Error("--metric", "there is no held-out data to evaluate it on")
+        .help("add --validate NAME=FILE for each input and the label")
+        .exitWith(2);
+
+  const hs_artefact &artefact = session.artefact();
+  std::vector<std::string> paths = matchFiles(artefact, options.data, "--data", true);
+  std::vector<std::string> validationPaths;
+  if (!options.validate.empty())
+    validationPaths = matchFiles(artefact, options.validate, "--validate", true);
+  inputs.insert(inputs.end(), paths.begin(), paths.end());
+  inputs.insert(inputs.end(), validationPaths.begin(), validationPaths.end());
+  checkOutputs(std::move(inputs));
+
+  Metadata metadata = restore(weights);
+  setHyperparameters(session, options.set);
+  choosePosition(metadata);
+  data.emplace(session, paths, shuffle, seed);
+  if (!validationPaths.empty())
+    evaluator.emplace(session, validationPaths, options.metrics, options.quiet);
+  chooseTotal();
+  warnOfOtherData(metadata);
+
+  // Last, because opening it may empty the log of an earlier run.
+  if (!options.log.empty())
+    log.emplace(options.log, !options.resume.empty());
+}
+
+void Training::checkOutputs(std::vector<std::string> inputs) const {
+  if (!options.weights.empty())
+    inputs.push_back(options.weights);
+  if (!options.save.empty()) {
+    checkIsNoInput("--save", options.save, inputs);
+    if (std::filesystem::exists(options.save) && options.resume.empty() && !options.force)
+      throw Error("--save", options.save + " exists already")
+          .help("continue it with --resume " + options.save + ", or replace it with --force")
+          .exitWith(2);
+    ReplacedFile writable(options.save); // throws if it is not
+  }
+  if (!options.resume.empty())
+    inputs.push_back(options.resume);
+  if (!options.save.empty())
+    inputs.push_back(options.save);
+  if (!options.log.empty())
+    checkIsNoInput("--log", options.log, inputs);
+}
+
+/// Fills the state; returns the metadata of the checkpoint that the run continues, if it does.
+Metadata Training::restore(const Safetensors &weights) {
+  if (!options.resume.empty())
+    return restoreCheckpoint(session, options.resume);
+  session.initialise(weights);
+  if (!options.weights.empty())
+    session.loadParameters(Safetensors::open(options.weights));
+  return {};
+}
+
+/// Where in the data the run stands: step, seed and order, from the checkpoint where there is one.
+void Training::choosePosition(const Metadata &metadata) {
+  auto choose = [&](const char *key, std::optional<std::string> given, std::string otherwise) {
+    auto stored = metadata.find(key);
+    if (stored == metadata.end())
+      return given.value_or(otherwise);
+    if (given && *given != stored->second)
+      throw Error(std::string("--") + key, options.resume + " was made with " + key + " " +
+                                               stored->second + ", not " + *given)
+          .help("leave it out to continue, or start anew with --weights " + options.resume)
+          .exitWith(2);
+    return stored->second;
+  };
+  std::optional<std::string> givenSeed, givenShuffle;
+  if (options.seed)
+    givenSeed = std::to_string(*options.seed);
+  if (options.shuffle)
+    givenShuffle = *options.shuffle ? "true" : "false";
+  std::string seedText = choose("seed", givenSeed, "0");
+  shuffle = choose("shuffle", givenShuffle, "true") == "true";
+  auto parsed = std::from_chars(seedText.data(), seedText.data() + seedText.size(), seed);
+
+  const hs_tensor *iteration = session.find(HS_COUNTER, "iteration");
+  double value = iteration ? session.readScalar(*iteration) : 0;
+  if (parsed.ec != std::errc() || !(value >= 0 && value <= double(largestStep)) ||
+      value != std::floor(value))
+    throw Error(options.resume, "its position in the training is damaged")
+        .help("start from its weights alone: --weights " + options.resume);
+  done = uint64_t(value);
+}
+
+void Training::chooseTotal() {
+  bool overflow = false;
+  total = options.steps.value_or(0);
+  if (options.epochs)
+    overflow = __builtin_mul_overflow(*options.epochs, data->stepsPerEpoch, &total);
+  if (overflow || total > largestStep)
+    throw Error(options.epochs ? "--epochs" : "--steps", "more than 2^53 steps cannot be counted")
+        .exitWith(2);
+}
+
+/// Another number of samples or another batch puts the same step at another place in the data.
+void Training::warnOfOtherData(const Metadata &metadata) const {
+  for (auto [key, value] : position()) {
+    auto stored = metadata.find(key);
+    if (stored != metadata.end() && stored->second != value)
+      say("warning: " + options.resume + ": it was made with " + key + " " + stored->second +
+          ", now it is " + value + ": the order of samples is not that of one uninterrupted run");
+  }
+}
+
+/// What a checkpoint records besides the state, so that the run can be continued bit for bit.
+Metadata Training::position() const {
+  return {{"seed", std::to_string(seed)},
+          {"shuffle", shuffle ? "true" : "false"},
+          {"samples", std::to_string(data->loader.samples())},
+          {"batch", std::to_string(data->stepSamples)}};
+}
+
+int Training::run() {
+  if (done >= total && !options.resume.empty())
+    say(options.resume + " is at step " + std::to_string(done) + ": nothing is left to train");
+  progress.emplace(Progress::chooseStyle(options.quiet), done, total, data->stepsPerEpoch,
+                   data->stepSamples, options.epochs.has_value());
+
+  uint64_t epoch = done / data->stepsPerEpoch, stepOfEpoch = done % data->stepsPerEpoch;
+  uint64_t stepsToSave = options.saveEvery.value_or(UINT64_MAX);
+  stepsToSave -= done % stepsToSave;
+  while (done < total && !Interrupt::requested()) {
+    Clock::time_point start;
+    if (log)
+      start = Clock::now();
+    Record record = trainStep(epoch, stepOfEpoch);
+    ++done;
+    if (log)
+      log->step(done, epoch + 1, record, start, Clock::now());
+    progress->step(done, record.loss);
+    if (!std::isfinite(record.loss) && !record.skipped)
+      throw brokenLoss(record.loss);
+    if (lostPages.occurred())
+      checkData();
+
+    if (++stepOfEpoch == data->stepsPerEpoch) {
+      stepOfEpoch = 0;
+      ++epoch;
+      checkData();
+      validate();
+    }
+    if (--stepsToSave == 0) {
+      save();
+      stepsToSave = *options.saveEvery;
+    }
+  }
+
+  bool interrupted = Interrupt::requested();
+  checkData();
+  if (!interrupted)
+    validate();
+  progress->finish(done);
+  if (!options.save.empty())
+    save();
+  if (log)
+    log->flush();
+  if (interrupted)
+    say("stopped after step " + std::to_string(done) + " of " + std::to_string(total) +
+        (options.save.empty() ? "" : "; continue with --resume " + options.save));
+  return interrupted ? 130 : 0;
+}
+
+/// One update: all its micro-batches, then the optimizer.
+Record Training::trainStep(uint64_t epoch, uint64_t stepOfEpoch) {
+  for (uint64_t i = 0; i < data->microBatches; ++i) {
+    if (epochCounter)
+      session.writeScalar(*epochCounter, double(epoch));
+    data->bind(epoch, stepOfEpoch, i);
+    session.micro();
+  }
+  session.update();
+  return session.record(done);
+}
+
+/// Throws if what was computed may rest on samples that were no longer there.
+void Training::checkData() const {
+  data->loader.checkComplete();
+  if (lostPages.occurred())
+    throw Error("", "a page of a mapped file could not be read")
+        .help("was a file truncated, or does a disk fail?");
+}
+
+Error Training::brokenLoss(double loss) const {
+  Error error("", "the loss of step " + std::to_string(done) + " is " +
+                      (std::isnan(loss) ? "not a number" : "infinite"));
+  error.detail(options.save.empty() ? "the weights are of no use"
+                                    : "the weights are of no use and were not saved");
+  error.help("try a smaller learning rate (--set lr=...), or look at the data: NaN or very large "
+             "values?");
+  return error.exitWith(3);
+}
+
+void Training::validate() {
+  if (!evaluator || validatedAt == done)
+    return;
+  validatedAt = done;
+  Clock::time_point start = Clock::now();
+  Metrics metrics = evaluator->run();
+  double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (Interrupt::requested())
+    return;
+  progress->validation(done, metrics, seconds);
+  if (log)
+    log->validation(done, (done + data->stepsPerEpoch - 1) / data->stepsPerEpoch, metrics, seconds);
+}
+
+void Training::save() {
+  if (savedAt == done)
+    return;
+  checkData();
+  if (log)
+    log->flush();
+  saveCheckpoint(session, options.save, position());
+  savedAt = done;
+}
+
+/// A line on stderr that is no progress and no error.
+void Training::say(const std::string &text) const {
+  if (!options.quiet)
+    std::fprintf(stderr, "halfstep: %s\n", text.c_str());
+}
+
+} // namespace
+
+int runTraining(Session &session, const Safetensors &weights, const RunOptions &options,
+                const std::vector<std::string> &inputs) {
+  return Training(session, weights, options, inputs).run();
+}
+
+} // namespace halfstep::runtime
