@@ -1,0 +1,34 @@
+//===- ImportRules.cpp - ONNX ops in terms of train ops -------------------===//
+
+#include "frontend/ImportRules.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace halfstep {
+
+ArrayRef<ImportRule> importRules() {
+  static const std::vector<ImportRule> all = [] {
+    std::vector<ImportRule> rules;
+    for (ArrayRef<ImportRule> family :
+         {elementwiseRules(), movementRules(), contractionRules(), reductionRules()})
+      llvm::append_range(rules, family);
+    return rules;
+  }();
+  return all;
+}
+
+const ImportRule *findRule(StringRef op, int64_t opset) {
+  const ImportRule *best = nullptr;
+  for (const ImportRule &rule : importRules())
+    if (rule.op == op && rule.since <= opset && (!best || best->since < rule.since))
+      best = &rule;
+  return best;
+}
+
+bool isStandardOp(const onnx::NodeProto &node) {
+  return node.domain().empty() || node.domain() == "ai.onnx";
+}
+
+} // namespace halfstep

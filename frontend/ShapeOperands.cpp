@@ -1,0 +1,153 @@
+//===- ShapeOperands.cpp - The shapes and axes that nodes ask for ---------===//
+
+#include "frontend/ShapeOperands.h"
+
+#include "ir/Shape.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace halfstep {
+
+std::optional<int64_t> elementCount(ArrayRef<int64_t> sizes) {
+  int64_t count = 1;
+  for (int64_t size : sizes)
+    if (size < 0 || llvm::MulOverflow(count, size, count))
+      return std::nullopt;
+  return count;
+}
+
+Sizes reshapedSizes(OpBinder &b) {
+  RankedTensorType x = b.type(0);
+  if (!x)
+    return failure();
+  Sizes sizes = b.integers(1, "the sizes of the new shape");
+  if (failed(sizes))
+    return failure();
+  bool allowZero = b.integer("allowzero", 0);
+  // A literal leading 1 in front of a larger batch: the exporter may have seen a batch of 1.
+  if (b.scope.batch > 1 && x.getRank() && x.getDimSize(0) == b.scope.batch && !sizes->empty() &&
+      sizes->front() == 1)
+    b.scope.bakedBatch.push_back(b.node.name());
+
+  std::optional<size_t> inferred;
+  int64_t known = 1;
+  for (auto [i, size] : llvm::enumerate(*sizes)) {
+    if (size == -1) {
+      if (inferred)
+        return b.error() << "has two sizes of -1";
+      inferred = i;
+      continue;
+    }
+    if (size == 0 && !allowZero) {
+      if (int64_t(i) >= x.getRank())
+        return b.error() << "copies dimension " << i << " of " << x << ", which has none such";
+      size = x.getDimSize(i);
+    }
+    if (size < 0 || llvm::MulOverflow(known, size, known))
+      return b.error() << "asks for an impossible size, " << size;
+  }
+  int64_t elements = x.getNumElements();
+  if (inferred) {
+    if (known == 0 || elements % known)
+      return b.error() << "cannot reshape " << x << ": " << elements
+                       << " elements do not divide by " << known;
+    (*sizes)[*inferred] = elements / known;
+  } else if (known != elements) {
+    return b.error() << "cannot reshape " << x << " with " << elements << " elements to " << known;
+  }
+  return sizes;
+}
+
+Sizes flattenedSizes(OpBinder &b) {
+  RankedTensorType x = b.type(0);
+  if (!x)
+    return failure();
+  // One past the last dimension is a legal place to split.
+  int64_t axis = b.integer("axis", 1), rank = x.getRank();
+  if (axis < -rank || axis > rank)
+    return b.error() << "axis " << axis << " is not a place to split a tensor of rank " << rank;
+  axis = axis < 0 ? axis + rank : axis;
+  return SmallVector<int64_t>{*elementCount(x.getShape().take_front(axis)),
+                              *elementCount(x.getShape().drop_front(axis))};
+}
+
+Sizes squeezedSizes(OpBinder &b) {
+  RankedTensorType x = b.type(0);
+  auto named = b.attributeOrOperand("axes", 1);
+  if (!x || failed(named))
+    return failure();
+  SmallVector<int64_t> axes, sizes;
+  if (*named) {
+    Sizes normal = b.axes(**named, x.getRank());
+    if (failed(normal))
+      return failure();
+    axes = *normal;
+  }
+  for (auto [d, size] : llvm::enumerate(x.getShape())) {
+    bool removed = *named ? llvm::is_contained(axes, int64_t(d)) : size == 1;
+    if (removed && size != 1)
+      return b.error() << "cannot remove dimension " << d << " of " << x << ": its size is not 1";
+    if (!removed)
+      sizes.push_back(size);
+  }
+  return sizes;
+}
+
+Sizes unsqueezedSizes(OpBinder &b) {
+  RankedTensorType x = b.type(0);
+  auto named = b.attributeOrOperand("axes", 1);
+  if (!x || failed(named))
+    return failure();
+  if (!*named)
+    return b.error() << "names no axes";
+  Sizes axes = b.axes(**named, x.getRank() + (*named)->size());
+  if (failed(axes))
+    return failure();
+  SmallVector<int64_t> sizes(x.getShape());
+  for (int64_t axis : *axes) // ascending, so that earlier ones are in place
+    sizes.insert(sizes.begin() + axis, 1);
+  return sizes;
+}
+
+Sizes expandedSizes(OpBinder &b) {
+  RankedTensorType x = b.type(0);
+  if (!x)
+    return failure();
+  Sizes sizes = b.integers(1, "the sizes of the new shape");
+  if (failed(sizes))
+    return failure();
+  if (!elementCount(*sizes))
+    return b.error() << "asks for an impossible shape";
+  Sizes joint = train::ShapeBuilder(b.loc, b.node.op_type())
+                    .broadcast({x, RankedTensorType::get(*sizes, x.getElementType())});
+  if (succeeded(joint) && !elementCount(*joint))
+    return b.error() << "asks for an impossible shape";
+  return joint;
+}
+
+Sizes permutationOf(OpBinder &b, int64_t rank) {
+  const onnx::AttributeProto *given = b.attribute("perm");
+  if (!given)
+    return llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(rank)));
+  SmallVector<int64_t> permutation(given->ints().begin(), given->ints().end());
+  SmallVector<int64_t> sorted(permutation);
+  llvm::sort(sorted);
+  if (sorted != llvm::to_vector(llvm::seq<int64_t>(rank)))
+    return b.error() << "perm is not a permutation of " << rank << " dimensions";
+  return permutation;
+}
+
+Sizes reducedAxes(OpBinder &b, int64_t rank) {
+  auto named = b.attributeOrOperand("axes", 1);
+  if (failed(named))
+    return failure();
+  if (*named && !(*named)->empty())
+    return b.axes(**named, rank);
+  if (b.integer("noop_with_empty_axes", 0))
+    return SmallVector<int64_t>();
+  return llvm::to_vector(llvm::seq<int64_t>(rank));
+}
+
+} // namespace halfstep
