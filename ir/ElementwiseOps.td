@@ -46,6 +46,8 @@ def RsqrtOp : Unary<"rsqrt"> {
   let body = [{1.0 / sqrt(x)}];
 }
 def TanhOp : Unary<"tanh"> { let grad = [{dy * (1.0 - y * y)}]; let body = [{tanh(x)}]; }
+def SinOp : Unary<"sin"> { let grad = [{dy * cos(x)}];  let body = [{sin(x)}]; }
+def CosOp : Unary<"cos"> { let grad = [{-dy * sin(x)}]; let body = [{cos(x)}]; }
 def SigmoidOp : Unary<"sigmoid"> {
   let grad = [{dy * ((1.0 - y) * y)}];
   let body = [{1.0 / (1.0 + exp(-x))}];

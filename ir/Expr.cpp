@@ -57,6 +57,8 @@ UNARY(exp, ExpOp, math::ExpOp)
 UNARY(log, LogOp, math::LogOp)
 UNARY(sqrt, SqrtOp, math::SqrtOp)
 UNARY(tanh, TanhOp, math::TanhOp)
+UNARY(sin, SinOp, math::SinOp)
+UNARY(cos, CosOp, math::CosOp)
 UNARY(floor, FloorOp, math::FloorOp)
 #undef UNARY
 

@@ -60,6 +60,8 @@ Expr exp(Expr);
 Expr log(Expr);
 Expr sqrt(Expr);
 Expr tanh(Expr);
+Expr sin(Expr);
+Expr cos(Expr);
 Expr abs(Expr);
 Expr floor(Expr);
 Expr compare(Comparison, Expr, Expr);

@@ -58,6 +58,8 @@ def ReductionOpInterface : OpInterface<"ReductionOpInterface"> {
   let methods = [
     InterfaceMethod<"Which reduction.", "::halfstep::train::ReductionKind", "kind">,
     InterfaceMethod<"The reduced axes, ascending.", "::llvm::ArrayRef<int64_t>", "getAxes">,
+    InterfaceMethod<"Changes the axes, not the result's type.", "void", "setAxes",
+                    (ins "::llvm::ArrayRef<int64_t>":$axes)>,
   ];
 }
 

@@ -62,6 +62,11 @@ public:
   /// The walk over the reduced dimension in which the value is known: 0 for what needs no
   /// reduction, one more than its operand's for a reduction's result.
   unsigned phase(mlir::Value value) const { return info.lookup(value).phase; }
+  /// The number of walks that the group needs.
+  unsigned walks() const { return walkCount; }
+  /// The walk in which a result is stored: as soon as it is known, or in the last one if it updates
+  /// an argument, which other walks may still read.
+  unsigned storeWalk(unsigned result) const { return storeWalks[result]; }
   /// The last walk in which the value is computed, or the argument is read.
   unsigned lastWalk(mlir::Value value) const { return info.lookup(value).lastWalk; }
 
@@ -71,6 +76,8 @@ private:
     unsigned phase = 0, lastWalk = 0;
   };
   llvm::DenseMap<mlir::Value, Info> info;
+  llvm::SmallVector<unsigned> storeWalks; // a result each
+  unsigned walkCount = 1;
 };
 
 /// Whether result number `result` may be planned in the same memory as argument number `argument`:

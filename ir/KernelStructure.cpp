@@ -38,15 +38,27 @@ ValueAnalysis::ValueAnalysis(GroupOp group) {
     }
     info[op.getResult(0)] = result;
   }
+  int64_t last = int64_t(space.size()) - 1;
+  for (auto reduce : group.getBlock().getOps<ReduceOp>())
+    walkCount = std::max(walkCount, phase(reduce.getResult()));
+  for (auto [value, out] : llvm::zip(group.getYield().getValues(), group.getOuts())) {
+    bool byChunk = group.getPartial() && phase(value) > 0;
+    if (bit(last) && group.getBufferStrides(out)[last] && !byChunk)
+      walkCount = std::max(walkCount, phase(value) + 1);
+  }
+  for (auto [value, out] : llvm::zip(group.getYield().getValues(), group.getOuts())) {
+    bool inPlace = out < int64_t(group.getBlock().getNumArguments());
+    storeWalks.push_back(inPlace ? walkCount - 1 : phase(value));
+  }
   // A value that varies along the last dimension is computed again in each walk that needs it.
   auto need = [&](Value value, unsigned walk) {
     info[value].lastWalk = std::max(info[value].lastWalk, walk);
   };
-  for (Value value : group.getYield().getValues())
-    need(value, phase(value));
+  for (auto [value, walk] : llvm::zip(group.getYield().getValues(), storeWalks))
+    need(value, walk);
   for (Operation &op : llvm::reverse(group.getBlock().without_terminator())) {
     Value result = op.getResult(0);
-    bool again = !isa<ReduceOp>(op) && varies(result, int64_t(space.size()) - 1);
+    bool again = !isa<ReduceOp>(op) && varies(result, last);
     for (Value operand : op.getOperands())
       need(operand, again                ? lastWalk(result)
                     : isa<ReduceOp>(op) ? phase(operand)
@@ -71,9 +83,9 @@ bool halfstep::kernel::canShare(GroupOp group, unsigned argument, unsigned resul
       return false;
   // Each point reads the argument before it writes the result; what is left is later walks.
   ValueAnalysis analysis(group);
-  unsigned walk = analysis.phase(group.getYield().getOperand(result));
-  return !(group.getPartial() && walk > 0) &&
-         analysis.lastWalk(group.getBlock().getArgument(argument)) <= walk;
+  bool byChunk = group.getPartial() && analysis.phase(group.getYield().getOperand(result)) > 0;
+  return !byChunk &&
+         analysis.lastWalk(group.getBlock().getArgument(argument)) <= analysis.storeWalk(result);
 }
 
 //===---------------------------------------------------------------------------------------===//

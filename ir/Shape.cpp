@@ -113,6 +113,8 @@ Shape ShapeBuilder::transpose(Tensor x, ArrayRef<int64_t> permutation) {
 Shape ShapeBuilder::iota(ArrayRef<int64_t> sizes, int64_t dimension) {
   if (dimension < 0 || dimension >= int64_t(sizes.size()))
     return error("dimension " + Twine(dimension) + " is not one of " + text(sizes));
+  if (ShapedType::getNumElements(sizes) != sizes[dimension])
+    return error("varies along one dimension; the others of " + text(sizes) + " must have size 1");
   return llvm::to_vector(sizes);
 }
 

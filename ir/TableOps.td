@@ -54,8 +54,26 @@ def TensorOp : Op<Table_Dialect, "tensor", []> {
   let arguments = (ins StrAttr:$name, RoleAttr:$role, TypeAttrOf<AnyStaticShapeTensor>:$type,
                        UnitAttr:$trainable, OptionalAttr<F64Attr>:$initial,
                        OptionalAttr<I64Attr>:$classCount, OptionalAttr<I64Attr>:$ignoredClass,
+                       OptionalAttr<StrAttr>:$region, OptionalAttr<I64Attr>:$regionOffset,
                        OptionalAttr<SliceAttr>:$slice);
   let assemblyFormat = "$role $name `:` $type attr-dict";
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "Role":$role, "::mlir::Type":$type), [{
+    build($_builder, $_state, name, role, type, false, {}, {}, {}, {}, {}, {});
+  }]>];
+}
+
+def RegionOp : Op<Table_Dialect, "region", []> {
+  let summary = "a flat region of the state that elementwise optimizers walk as one tensor";
+  let description = [{
+    Holds the trainable parameters, their gradients or one optimizer slot, tensor behind tensor,
+    zero-padded: `table.tensor`s lie in it at `regionOffset` bytes.
+  }];
+  let arguments = (ins StrAttr:$name, TypeAttrOf<AnyStaticShapeTensor>:$type,
+                       OptionalAttr<SliceAttr>:$slice);
+  let assemblyFormat = "$name `:` $type attr-dict";
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::Type":$type), [{
+    build($_builder, $_state, name, type, {});
+  }]>];
 }
 
 class Entry<string mnemonic, list<Trait> traits = []> : Op<Table_Dialect, mnemonic, traits>;

@@ -47,13 +47,20 @@ Expr extremumGradient(Expr x, Expr y, Expr dy, llvm::ArrayRef<int64_t> axes);
 namespace attr {
 inline constexpr llvm::StringLiteral kInput = "train.input";         // graph input NAME
 inline constexpr llvm::StringLiteral kLabel = "train.label";         // unit: the label
+inline constexpr llvm::StringLiteral kClassCount = "train.class_count";     // ids are below this
+inline constexpr llvm::StringLiteral kIgnoredClass = "train.ignored_class"; // or equal this
 inline constexpr llvm::StringLiteral kParameter = "train.parameter"; // weight NAME
 inline constexpr llvm::StringLiteral kTrainable = "train.trainable"; // unit: the optimizer's
 inline constexpr llvm::StringLiteral kState = "train.state";         // state tensor NAME
+inline constexpr llvm::StringLiteral kRegion = "train.region";       // flat region NAME, whole
+inline constexpr llvm::StringLiteral kRecord = "train.record";       // metrics ring NAME
+inline constexpr llvm::StringLiteral kUpdatesRecord = "train.updates_record"; // its new value
+inline constexpr llvm::StringLiteral kSeed = "train.seed";           // unit: the loss's adjoint
 inline constexpr llvm::StringLiteral kOutput = "train.output";       // graph output NAME
 inline constexpr llvm::StringLiteral kMetric = "train.metric";       // scalar NAME of evaluate
 inline constexpr llvm::StringLiteral kGradient = "train.gradient";   // adjoint of weight NAME
 inline constexpr llvm::StringLiteral kUpdates = "train.updates";     // new value of state NAME
+inline constexpr llvm::StringLiteral kUpdatesRegion = "train.updates_region"; // likewise, a region
 } // namespace attr
 
 } // namespace halfstep::train

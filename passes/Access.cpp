@@ -1,0 +1,91 @@
+//===- Access.cpp - Values as strided views -------------------------------===//
+
+#include "passes/Access.h"
+#include "ir/TrainDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace halfstep;
+using namespace halfstep::train;
+
+static ArrayRef<int64_t> sizesOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+bool halfstep::isMovement(Operation *op) {
+  return isa<ReshapeOp, TransposeOp, BroadcastOp>(op);
+}
+
+Sizes halfstep::rowMajor(ArrayRef<int64_t> sizes) {
+  Sizes strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t i = sizes.size(); i-- > 0; stride *= sizes[i])
+    strides[i] = sizes[i] == 1 ? 0 : stride;
+  return strides;
+}
+
+std::optional<Sizes> halfstep::reshapeStrides(ArrayRef<int64_t> from, ArrayRef<int64_t> strides,
+                                              ArrayRef<int64_t> to) {
+  if (llvm::is_contained(from, 0))
+    return rowMajor(to); // nothing to walk
+  Sizes result(to.size());
+  // Takes the shortest run of dimensions on both sides that holds equally many elements.
+  for (size_t f = 0, t = 0; f < from.size() || t < to.size();) {
+    size_t fromBegin = f, toBegin = t;
+    int64_t fromCount = f < from.size() ? from[f++] : 1, toCount = t < to.size() ? to[t++] : 1;
+    while (fromCount != toCount)
+      if (fromCount < toCount)
+        fromCount *= from[f++];
+      else
+        toCount *= to[t++];
+    int64_t step = 0; // of the run's innermost dimension
+    for (size_t i = f, inner = 1; i-- > fromBegin;) {
+      if (from[i] == 1)
+        continue;
+      if (inner == 1)
+        step = strides[i];
+      else if (strides[i] != step * int64_t(inner))
+        return std::nullopt;
+      inner *= from[i];
+    }
+    for (size_t i = t; i-- > toBegin;) {
+      result[i] = to[i] == 1 ? 0 : step;
+      step *= to[i];
+    }
+  }
+  return result;
+}
+
+Access halfstep::resolve(Value value) {
+  Access whole{value, rowMajor(sizesOf(value))};
+  if (auto reshape = value.getDefiningOp<ReshapeOp>()) {
+    Access inner = resolve(reshape.getX());
+    auto strides = reshapeStrides(sizesOf(reshape.getX()), inner.strides, reshape.getSizes());
+    return strides ? Access{inner.root, *strides} : whole;
+  }
+  if (auto transpose = value.getDefiningOp<TransposeOp>()) {
+    Access inner = resolve(transpose.getX());
+    return {inner.root, llvm::map_to_vector(transpose.getPermutation(),
+                                            [&](int64_t p) { return inner.strides[p]; })};
+  }
+  if (auto broadcast = value.getDefiningOp<BroadcastOp>()) {
+    Access inner = resolve(broadcast.getX());
+    Sizes strides(sizesOf(value).size() - inner.strides.size(), 0);
+    strides.append(inner.strides); // already 0 where the operand has size 1
+    return {inner.root, strides};
+  }
+  return whole;
+}
+
+bool halfstep::isContiguous(const Access &access, ArrayRef<int64_t> sizes) {
+  return ShapedType::getNumElements(sizes) ==
+             cast<RankedTensorType>(access.root.getType()).getNumElements() &&
+         ArrayRef(access.strides) == ArrayRef(rowMajor(sizes));
+}
+
+Attribute halfstep::splatValue(Value value) {
+  auto constant = resolve(value).root.getDefiningOp<arith::ConstantOp>();
+  auto elements = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : nullptr;
+  return elements ? elements.getSplatValue<Attribute>() : Attribute();
+}

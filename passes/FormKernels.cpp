@@ -1,0 +1,306 @@
+//===- FormKernels.cpp - Values to kernels and library calls --------------===//
+//
+// FusionPlan decides what is computed together (the greedy growing of groups over one space is that
+// of XLA's and TVM's fusion, with row reductions inside a group as in their softmax emitters); this
+// pass writes each group down as a `kernel.group` with its launch, and everything else as library
+// calls, generated products and aliases.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/FusionGroup.h"
+#include "passes/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace halfstep {
+#define GEN_PASS_DEF_FORMKERNELSPASS
+#include "passes/Passes.h.inc"
+} // namespace halfstep
+
+using namespace mlir;
+using namespace halfstep;
+using namespace halfstep::train;
+
+namespace {
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// Writes one group: its buffers, its scalar region, its launch.
+class GroupWriter {
+public:
+  GroupWriter(const FusionGroup &group) : group(group) {
+    for (Operation *op : group.ops) {
+      locations.push_back(op->getLoc());
+      for (Value operand : op->getOperands())
+        addInput(op, operand);
+    }
+    for (Operation *op : group.ops)
+      for (Value result : op->getResults())
+        if (isReadOutside(result))
+          results.push_back(result);
+  }
+
+  Location location() const { return FusedLoc::get(locations, {}, locations[0]->getContext()); }
+  ArrayRef<Value> stored() const { return results; }
+  SmallVector<Value> inputs() const {
+    return llvm::map_to_vector(buffers, [](const Key &buffer) { return buffer.first; });
+  }
+
+  std::string name() const {
+    std::string result;
+    constexpr unsigned kWords = 4; // a name, not a listing
+    for (Operation *op : ArrayRef(group.ops.getArrayRef()).take_front(kWords))
+      result += "_" + op->getName().stripDialect().str();
+    return result + (group.ops.size() > kWords ? "_etc" : "");
+  }
+
+  kernel::GroupOp write(OpBuilder &builder, StringRef symbol) {
+    SmallVector<kernel::Buffer> arguments;
+    for (auto &[root, strides] : buffers)
+      arguments.push_back({typeOf(root).getElementType(), *group.kernelStrides(strides)});
+    SmallVector<kernel::GroupOp::Result> outputs;
+    for (Value result : results)
+      outputs.push_back(
+          kernel::Buffer{typeOf(result).getElementType(),
+                         *group.kernelStrides(group.naturalStrides(result.getDefiningOp()))});
+    return kernel::GroupOp::create(
+        builder, location(), symbol, group.kernelSpace(), arguments, outputs,
+        [&](OpBuilder &b, Location l, ValueRange elements) { return body(b, l, elements); });
+  }
+
+private:
+  using Key = std::pair<Value, Sizes>; // root and strides over the space
+
+  bool isInside(Value root) const {
+    return root.getDefiningOp() && group.ops.contains(root.getDefiningOp());
+  }
+  void addInput(Operation *op, Value operand) {
+    Value root = resolve(operand).root;
+    if (isInside(root) || splatValue(operand) || root.getDefiningOp<IotaOp>())
+      return;
+    Key buffer(root, group.operandStrides(op, operand));
+    if (!llvm::is_contained(buffers, buffer))
+      buffers.push_back(buffer);
+  }
+  bool isReadOutside(Value value) const {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      return isMovement(user) ? isReadOutside(user->getResult(0)) : !group.ops.contains(user);
+    });
+  }
+
+  /// The element of `operand` at the current point of the space.
+  Value element(ImplicitLocOpBuilder &b, ValueRange elements, Operation *op, Value operand) {
+    Value root = resolve(operand).root;
+    Type type = kernel::computeType(typeOf(operand).getElementType());
+    if (Attribute splat = splatValue(operand)) {
+      if (auto number = dyn_cast<FloatAttr>(splat))
+        return b.create<arith::ConstantOp>(b.getFloatAttr(type, number.getValueAsDouble()));
+      return b.create<arith::ConstantOp>(
+          b.getIntegerAttr(type, cast<IntegerAttr>(splat).getValue()));
+    }
+    auto strides = group.operandStrides(op, operand);
+    if (root.getDefiningOp<IotaOp>())
+      return index(b, strides);
+    if (isInside(root))
+      return scalars.lookup(root);
+    return elements[llvm::find(buffers, Key(root, strides)) - buffers.begin()];
+  }
+
+  /// The position in the one dimension of the space that `strides` walks.
+  Value index(ImplicitLocOpBuilder &b, ArrayRef<int64_t> strides) {
+    auto constant = [&](int64_t value) -> Value {
+      return b.create<arith::ConstantOp>(b.getI32IntegerAttr(value));
+    };
+    const int64_t *walked = llvm::find_if(strides, [](int64_t s) { return s != 0; });
+    if (walked == strides.end())
+      return constant(0);
+    unsigned dimension = walked - strides.begin();
+    // Dimensions in the run, and columns behind it, are walked as one: take it apart.
+    auto merged = [&](unsigned begin, unsigned end, int64_t kernelDimension) -> Value {
+      Value position = b.create<kernel::IndexOp>(b.getI32Type(), kernelDimension);
+      int64_t inner = 1, outer = 1;
+      for (unsigned i = dimension + 1; i < end; ++i)
+        inner *= group.space[i];
+      for (unsigned i = begin; i < dimension; ++i)
+        outer *= group.space[i];
+      if (inner != 1)
+        position = b.create<arith::DivSIOp>(position, constant(inner));
+      if (outer != 1)
+        position = b.create<arith::RemSIOp>(position, constant(group.space[dimension]));
+      return position;
+    };
+    if (!group.reduces() || dimension < group.runBegin)
+      return merged(dimension, dimension + 1, dimension);
+    if (dimension < group.runEnd)
+      return merged(group.runBegin, group.runEnd, group.runBegin);
+    return merged(group.runEnd, group.space.size(), group.runBegin + 1);
+  }
+
+  SmallVector<Value> body(OpBuilder &builder, Location location, ValueRange elements) {
+    ImplicitLocOpBuilder b(location, builder);
+    for (Operation *op : group.ops) {
+      b.setLoc(op->getLoc());
+      SmallVector<Value> operands;
+      for (Value operand : op->getOperands())
+        operands.push_back(element(b, elements, op, operand));
+      if (auto map = dyn_cast<MapOp>(op)) {
+        IRMapping mapping;
+        mapping.map(map.getBody().getArguments(), operands);
+        for (Operation &inner : map.getBody().front().without_terminator())
+          b.clone(inner, mapping);
+        for (auto [result, value] :
+             llvm::zip(map.getResults(), map.getBody().front().getTerminator()->getOperands()))
+          scalars[result] = mapping.lookupOrDefault(value);
+        continue;
+      }
+      if (auto reduction = dyn_cast<ReductionOpInterface>(op)) {
+        scalars[op->getResult(0)] = b.create<kernel::ReduceOp>(
+            operands[0].getType(), kernelKind(reduction.kind()), operands[0],
+            group.reducesRows() ? kernel::ReduceOver::Last : kernel::ReduceOver::Rows);
+        continue;
+      }
+      ExprBuilder e{b};
+      scalars[op->getResult(0)] = cast<ScalarOpInterface>(op).scalar(e, operands).value;
+    }
+    return llvm::map_to_vector(results, [&](Value result) { return scalars.lookup(result); });
+  }
+
+  static kernel::ReduceKind kernelKind(ReductionKind kind) {
+    switch (kind) {
+    case ReductionKind::Add:
+      return kernel::ReduceKind::Add;
+    case ReductionKind::Max:
+      return kernel::ReduceKind::Max;
+    case ReductionKind::Min:
+      return kernel::ReduceKind::Min;
+    }
+    llvm_unreachable("reduction kind");
+  }
+
+  const FusionGroup &group;
+  SmallVector<Location> locations;
+  SmallVector<Key> buffers;
+  SmallVector<Value> results;
+  DenseMap<Value, Value> scalars;
+};
+
+struct FormKernels : halfstep::impl::FormKernelsPassBase<FormKernels> {
+  using Base::Base;
+
+  DenseMap<Value, Value> memory; // what holds a value, by the value
+  unsigned kernels = 0;
+
+  Value stored(Value root) { return isa<BlockArgument>(root) ? root : memory.lookup(root); }
+
+  /// The value in memory, under its own type: contiguous views are aliases.
+  Value materialised(OpBuilder &b, Value value) {
+    Value root = stored(resolve(value).root);
+    if (root.getType() == value.getType())
+      return root;
+    return b.create<table::AliasOp>(value.getLoc(), value.getType(), root);
+  }
+
+  std::string symbol(func::FuncOp function, StringRef name) {
+    return (function.getSymName() + "_" + Twine(kernels++) + name).str();
+  }
+
+  void launch(OpBuilder &b, Location location, kernel::GroupOp group, ArrayRef<Value> inputs,
+              ArrayRef<Value> results) {
+    SmallVector<Value> operands;
+    for (Value input : inputs)
+      operands.push_back(stored(input));
+    auto types = llvm::map_to_vector(results, [](Value v) { return v.getType(); });
+    auto split = kernel::splitReduction(group);
+    if (!split) {
+      auto op = b.create<table::LaunchOp>(location, types,
+                                          FlatSymbolRefAttr::get(group.getSymNameAttr()), operands,
+                                          ArrayAttr());
+      for (auto [result, value] : llvm::zip(results, op.getResults()))
+        memory[result] = value;
+      return;
+    }
+    SmallVector<Type> partialTypes;
+    for (unsigned i = 0; i < split->partialValues; ++i) {
+      int64_t elements = 1; // packed over the dimensions that it varies along
+      for (auto [size, stride] :
+           llvm::zip(split->final.getSpace(), split->final.getBufferStrides(i)))
+        elements *= stride ? size : 1;
+      partialTypes.push_back(RankedTensorType::get(elements, split->final.getStorageType(i)));
+    }
+    for (unsigned i : split->partialResults)
+      partialTypes.push_back(types[i]);
+    auto pick = [&](ArrayRef<unsigned> indices) {
+      return llvm::map_to_vector(indices, [&](unsigned i) { return operands[i]; });
+    };
+    auto partial = b.create<table::LaunchOp>(
+        location, partialTypes, FlatSymbolRefAttr::get(split->partial.getSymNameAttr()),
+        pick(split->partialArguments), ArrayAttr());
+    SmallVector<Value> finalOperands(partial.getResults().take_front(split->partialValues));
+    finalOperands.append(pick(split->finalArguments));
+    auto finalTypes =
+        llvm::map_to_vector(split->finalResults, [&](unsigned i) { return types[i]; });
+    auto last = b.create<table::LaunchOp>(location, finalTypes,
+                                          FlatSymbolRefAttr::get(split->final.getSymNameAttr()),
+                                          finalOperands, ArrayAttr());
+    for (auto [i, value] : llvm::zip(split->partialResults,
+                                     partial.getResults().drop_front(split->partialValues)))
+      memory[results[i]] = value;
+    for (auto [i, value] : llvm::zip(split->finalResults, last.getResults()))
+      memory[results[i]] = value;
+  }
+
+  /// Tiny products, and all in f64, are generated loops: a library call costs more than they do.
+  void product(OpBuilder &b, OpBuilder &symbols, func::FuncOp function, MatmulOp op) {
+    constexpr int64_t kTiny = 32768; // multiplications
+    RankedTensorType a = typeOf(op.getA()), c = typeOf(op.getY());
+    int64_t rank = c.getRank(), m = c.getDimSize(rank - 2), n = c.getDimSize(rank - 1);
+    int64_t k = a.getDimSize(a.getRank() - (op.getTransA() ? 2 : 1));
+    int64_t batch = ShapedType::getNumElements(c.getShape().drop_back(2));
+    Value x = materialised(b, op.getA()), y = materialised(b, op.getB());
+    Type element = c.getElementType();
+    if (!element.isF64() && batch * m * n * k > kTiny) {
+      memory[op.getY()] = b.create<table::GemmOp>(op.getLoc(), c, x, y, op.getTransA(),
+                                                  op.getTransB(), ArrayAttr());
+      return;
+    }
+    auto repeats = [&](Value v) {
+      return batch > 1 && ShapedType::getNumElements(typeOf(v).getShape().drop_back(2)) == 1;
+    };
+    auto contract = kernel::ContractOp::create(symbols, op.getLoc(), symbol(function, "_matmul"),
+                                               element, {batch, m, n, k}, op.getTransA(),
+                                               op.getTransB(), repeats(x), repeats(y));
+    memory[op.getY()] =
+        b.create<table::LaunchOp>(op.getLoc(), c, FlatSymbolRefAttr::get(contract.getSymNameAttr()),
+                                  ValueRange{x, y}, ArrayAttr())
+            .getResult(0);
+  }
+
+  void formKernels(func::FuncOp function) {
+    FusionPlan plan(function, fuse);
+    Operation *terminator = function.front().getTerminator();
+    OpBuilder entries(terminator), symbols(function);
+    SmallVector<Operation *> old;
+    for (Operation &op : function.front().without_terminator())
+      old.push_back(&op);
+    for (const FusionPlan::Step &step : plan.steps()) {
+      if (step.group) {
+        GroupWriter writer(*step.group);
+        auto group = writer.write(symbols, symbol(function, writer.name()));
+        launch(entries, writer.location(), group, writer.inputs(), writer.stored());
+      } else if (auto matmul = dyn_cast<MatmulOp>(step.op)) {
+        product(entries, symbols, function, matmul);
+      }
+    }
+    for (OpOperand &operand : terminator->getOpOperands())
+      operand.set(materialised(entries, operand.get()));
+    for (Operation *op : llvm::reverse(old))
+      op->erase();
+  }
+
+  void runOnOperation() override {
+    kernels = 0;
+    for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
+      memory.clear();
+      formKernels(function);
+    }
+  }
+};
+} // namespace

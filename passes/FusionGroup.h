@@ -1,0 +1,74 @@
+//===- FusionGroup.h - What may be computed in one kernel -----------------===//
+
+#ifndef HALFSTEP_PASSES_FUSIONGROUP_H
+#define HALFSTEP_PASSES_FUSIONGROUP_H
+
+#include "passes/Access.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+#include <memory>
+
+namespace halfstep {
+
+/// Ops computed at every point of one space, whose dimensions are those larger than 1 of the ops'
+/// values. If the group reduces, then over one run of adjacent dimensions; the results of its
+/// reductions, and ops on them, are *reduced* values, which do not vary along the run.
+struct FusionGroup {
+  Sizes space;
+  unsigned runBegin = 0, runEnd = 0; // equal: no reduction
+  llvm::SetVector<mlir::Operation *> ops;
+  llvm::DenseSet<mlir::Operation *> reduced;
+
+  bool reduces() const { return runBegin != runEnd; }
+  /// Over the last dimensions (one result a row) or others (one result a column).
+  bool reducesRows() const { return runEnd == space.size(); }
+
+  /// The space without the run.
+  Sizes kept() const;
+  /// How a value of the group, stored row-major, is walked over the space.
+  Sizes naturalStrides(mlir::Operation *op) const;
+  /// How `operand` of `op` is walked over the space, its root's strides.
+  Sizes operandStrides(mlir::Operation *op, mlir::Value operand) const;
+  /// Strides over the kernel's space, in which the run is one dimension and, behind a run of rows,
+  /// the columns are one; nullopt if the strides do not allow that.
+  std::optional<Sizes> kernelStrides(llvm::ArrayRef<int64_t> strides) const;
+  Sizes kernelSpace() const;
+
+  /// Whether the ops can form one kernel: values are used where they are computed, buffers can be
+  /// walked, and nothing needs a reduction before it is there.
+  bool isValid() const;
+};
+
+/// Groups of the ops of a program, in an order in which they can be executed together with the ops
+/// that belong to no group (matrix products). Movement ops and constants are in no group.
+class FusionPlan {
+public:
+  /// With `fuse` false every op is a group of its own.
+  FusionPlan(mlir::func::FuncOp function, bool fuse);
+
+  struct Step {
+    const FusionGroup *group; // or null:
+    mlir::Operation *op;      // an op that is no part of a group
+  };
+  llvm::ArrayRef<Step> steps() const { return order; }
+
+private:
+  FusionGroup *groupOf(mlir::Operation *op) const { return groups.lookup(op); }
+  void merge(FusionGroup *a, FusionGroup *b);
+  bool createsCycle(const FusionGroup &a, const FusionGroup &b) const;
+  void fuseProducers();
+  void fuseSiblings();
+  void schedule();
+
+  mlir::func::FuncOp function;
+  std::vector<std::unique_ptr<FusionGroup>> storage;
+  llvm::DenseMap<mlir::Operation *, FusionGroup *> groups;
+  llvm::DenseMap<mlir::Operation *, unsigned> position;
+  std::vector<Step> order;
+};
+
+} // namespace halfstep
+
+#endif

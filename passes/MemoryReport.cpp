@@ -1,0 +1,195 @@
+//===- MemoryReport.cpp - Where the memory of a planned module goes -------===//
+
+#include "passes/MemoryReport.h"
+#include "passes/Directory.h"
+#include "passes/MemoryPlan.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace halfstep;
+using namespace halfstep::table;
+
+/// The names that stand in a location: of the ONNX nodes that an op comes from.
+static std::string nodesOf(Location location) {
+  llvm::SmallSetVector<StringRef, 4> names;
+  location->walk([&](Location part) {
+    if (auto named = dyn_cast<NameLoc>(part))
+      names.insert(named.getName());
+    return WalkResult::advance();
+  });
+  return llvm::join(names, ", ");
+}
+
+static std::string describe(RankedTensorType type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (int64_t size : type.getShape())
+    os << size << 'x';
+  os << type.getElementType();
+  return text;
+}
+
+static StringRef classOf(Role role) {
+  switch (role) {
+  case Role::Parameter:
+    return "parameters";
+  case Role::Optimizer:
+    return "optimizer";
+  case Role::Gradient:
+    return "gradients";
+  case Role::Input:
+  case Role::Label:
+    return "inputs";
+  default:
+    return "state";
+  }
+}
+
+namespace {
+
+class Reporter {
+public:
+  explicit Reporter(ModuleOp module) : module(module) {
+    auto bytes = [&](StringRef name) {
+      return uint64_t(module->getAttrOfType<IntegerAttr>(name).getInt());
+    };
+    report.stateBytes = bytes(attr::kStateBytes);
+    report.arenaBytes = bytes(attr::kArenaBytes);
+  }
+
+  MemoryReport run() {
+    for (StringRef name : {"init", "micro", "update", "evaluate", "infer"})
+      if (auto program = module.lookupSymbol<func::FuncOp>(name))
+        addProgram(program);
+    unsigned arenaSlices = report.slices.size();
+    addDirectory();
+    report.peakBytes = report.stateBytes + report.arenaBytes + report.inputBytes;
+
+    SmallVector<LiveRange> ranges;
+    for (const MemorySlice &slice : report.slices)
+      ranges.push_back({slice.bytes, slice.first, slice.last});
+    auto busiest = mostLive(ArrayRef(ranges).take_front(arenaSlices));
+    report.fragmentation = report.arenaBytes - busiest.bytes;
+    report.liveAtPeak.assign(busiest.ranges.begin(), busiest.ranges.end());
+    for (StringRef name : {"parameters", "masters", "half_copies", "gradients", "optimizer",
+                           "state", "activations", "workspace", "inputs"}) {
+      SmallVector<LiveRange> members;
+      for (auto [slice, range] : llvm::zip(report.slices, ranges))
+        if (slice.memoryClass == name)
+          members.push_back(range);
+      report.classes.emplace_back(name, mostLive(members).bytes);
+    }
+    return std::move(report);
+  }
+
+private:
+  void addProgram(func::FuncOp program) {
+    StringRef name = program.getSymName();
+    // Optimizers have no activations: what they keep for a while is workspace.
+    StringRef memoryClass = name == "init" || name == "update" ? "workspace" : "activations";
+    llvm::DenseMap<Operation *, unsigned> position;
+    for (Operation &op : program.front())
+      if (!isa<AliasOp>(op))
+        position[&op] = entries + position.size();
+
+    for (Operation &op : program.front().without_terminator()) {
+      if (isa<AliasOp>(op))
+        continue;
+      unsigned first = position.lookup(&op);
+      for (OpResult result : op.getResults()) {
+        SliceAttr slice = sliceAt(&op, op.getNumOperands() + result.getResultNumber());
+        if (slice.getBuffer() != kArena)
+          continue;
+        unsigned last = first;
+        for (Operation *reader : readersOf(result))
+          last = std::max(last, position.lookup(reader) - writes(reader, slice));
+        auto kernel = op.getAttrOfType<FlatSymbolRefAttr>("kernel");
+        std::string label = (name + "/" + Twine(first - entries) + "/" +
+                             (kernel ? kernel.getValue() : op.getName().stripDialect()))
+                                .str();
+        if (op.getNumResults() > 1)
+          label += ":" + std::to_string(result.getResultNumber());
+        report.slices.push_back({label, nodesOf(op.getLoc()), memoryClass.str(),
+                                 describe(cast<RankedTensorType>(result.getType())),
+                                 report.stateBytes + slice.getOffset(), slice.getBytes(), first,
+                                 last});
+      }
+    }
+    entries += position.size();
+  }
+
+  static SliceAttr sliceAt(Operation *entry, unsigned i) {
+    return cast<SliceAttr>(entry->getAttrOfType<ArrayAttr>("slices")[i]);
+  }
+
+  /// Whether the entry has a result in the slice.
+  static bool writes(Operation *entry, SliceAttr slice) {
+    for (unsigned i = 0; i < entry->getNumResults(); ++i)
+      if (sliceAt(entry, entry->getNumOperands() + i) == slice)
+        return true;
+    return false;
+  }
+
+  void addDirectory() {
+    unsigned last = entries ? entries - 1 : 0;
+    uint64_t inputEnd = llvm::alignTo(report.stateBytes + report.arenaBytes, 64);
+    for (auto tensor : module.getOps<TensorOp>()) {
+      SliceAttr slice = tensor.getSliceAttr();
+      uint64_t offset = slice.getOffset();
+      if (slice.getBuffer() == kArena)
+        continue; // an entry's result, which is there already
+      if (slice.getBuffer() >= kInputs) {
+        offset += inputEnd;
+        inputEnd = llvm::alignTo(inputEnd + slice.getBytes(), 64);
+        report.inputBytes += slice.getBytes();
+      }
+      report.slices.push_back({tensor.getName().str(), nodesOf(tensor.getLoc()),
+                               classOf(tensor.getRole()).str(), describe(typeOf(tensor)), offset,
+                               slice.getBytes(), 0, last});
+    }
+  }
+
+  ModuleOp module;
+  MemoryReport report;
+  unsigned entries = 0;
+};
+
+} // namespace
+
+MemoryReport MemoryReport::of(ModuleOp module) { return Reporter(module).run(); }
+
+std::string MemoryReport::toJson() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os, /*IndentSize=*/2);
+  auto string = [&](StringRef key, const std::string &value) {
+    json.attribute(key, llvm::json::fixUTF8(value));
+  };
+  json.object([&] {
+    json.attribute("version", 1);
+    json.attributeObject("classes", [&] {
+      for (auto &[name, bytes] : classes)
+        json.attribute(name, bytes);
+    });
+    json.attribute("peak_bytes", peakBytes);
+    json.attributeArray("live_at_peak", [&] {
+      for (unsigned i : liveAtPeak)
+        json.value(llvm::json::fixUTF8(slices[i].name));
+    });
+    json.attributeArray("slices", [&] {
+      for (const MemorySlice &slice : slices)
+        json.object([&] {
+          string("name", slice.name);
+          string("node", slice.node);
+          string("class", slice.memoryClass);
+          string("type", slice.type);
+          json.attribute("offset", slice.offset);
+          json.attribute("bytes", slice.bytes);
+          json.attribute("first", slice.first);
+          json.attribute("last", slice.last);
+        });
+    });
+  });
+  return text;
+}

@@ -1,0 +1,146 @@
+//===- NormaliseForKernels.cpp - Before fusion ----------------------------===//
+//
+// Brings a program into the few forms that fusion knows:
+//
+//   - a reduction is over one run of adjacent dimensions (the last run first, so that the values
+//     left are few early); one over dimensions of size 1 is the identity;
+//   - a transposition of a matrix product's operand is a flag of the product, and a batch that
+//     only one operand has joins the rows: [b, m, k] x [k, n] is [b m, k] x [k, n];
+//   - what strides cannot express, and what is needed in memory as it stands (operands of products,
+//     results), is the result of a copy: a `train.map` that yields its operand.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Access.h"
+#include "passes/Passes.h"
+
+namespace halfstep {
+#define GEN_PASS_DEF_NORMALISEFORKERNELSPASS
+#include "passes/Passes.h.inc"
+} // namespace halfstep
+
+using namespace mlir;
+using namespace halfstep;
+using namespace halfstep::train;
+
+namespace {
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// The runs of adjacent `axes`, dimensions of size 1 aside.
+SmallVector<SmallVector<int64_t>> runs(ArrayRef<int64_t> sizes, ArrayRef<int64_t> axes) {
+  SmallVector<SmallVector<int64_t>> result;
+  bool adjacent = false;
+  for (auto [i, size] : llvm::enumerate(sizes)) {
+    if (size == 1)
+      continue;
+    bool reduced = llvm::is_contained(axes, int64_t(i));
+    if (reduced && !adjacent)
+      result.emplace_back();
+    if (reduced)
+      result.back().push_back(i);
+    adjacent = reduced;
+  }
+  return result;
+}
+
+void splitReduction(ReductionOpInterface reduction) {
+  Operation *op = reduction;
+  Value x = op->getOperand(0);
+  OpBuilder b(op);
+  for (auto &run : llvm::reverse(runs(typeOf(x).getShape(), reduction.getAxes()))) {
+    IRMapping mapping;
+    mapping.map(op->getOperand(0), x);
+    auto part = cast<ReductionOpInterface>(b.clone(*op, mapping));
+    SmallVector<int64_t> sizes(typeOf(x).getShape());
+    for (int64_t axis : run)
+      sizes[axis] = 1;
+    part.setAxes(run);
+    part->getResult(0).setType(typeOf(op->getResult(0)).clone(sizes));
+    x = part->getResult(0);
+  }
+  op->getResult(0).replaceAllUsesWith(x);
+  op->erase();
+}
+
+/// If `value` is a transposition of its last two dimensions, its operand.
+Value untransposed(Value value) {
+  auto transpose = value.getDefiningOp<TransposeOp>();
+  if (!transpose)
+    return {};
+  SmallVector<int64_t> swap = llvm::to_vector(llvm::seq<int64_t>(typeOf(value).getRank()));
+  std::swap(swap[swap.size() - 1], swap[swap.size() - 2]);
+  return transpose.getPermutation() == ArrayRef(swap) ? transpose.getX() : Value();
+}
+
+void simplifyProduct(MatmulOp op) {
+  if (Value a = untransposed(op.getA())) {
+    op.getAMutable().set(a);
+    op.setTransA(!op.getTransA());
+  }
+  if (Value b = untransposed(op.getB())) {
+    op.getBMutable().set(b);
+    op.setTransB(!op.getTransB());
+  }
+  RankedTensorType a = typeOf(op.getA()), c = typeOf(op.getY());
+  if (a.getRank() == 2 || op.getTransA() || typeOf(op.getB()).getRank() != 2)
+    return;
+  ImplicitLocOpBuilder builder(op.getLoc(), op);
+  ExprBuilder e{builder};
+  int64_t k = a.getShape().back();
+  Expr rows = reshape(e(op.getA()), {a.getNumElements() / std::max<int64_t>(k, 1), k});
+  Expr product = matmul(rows, e(op.getB()), false, op.getTransB());
+  op.replaceAllUsesWith(reshape(product, c.getShape()).value);
+  op.erase();
+}
+
+/// A batch of a product repeats one matrix or has a matrix for every product.
+void broadcastBatch(MatmulOp op) {
+  ArrayRef<int64_t> batch = typeOf(op.getY()).getShape().drop_back(2);
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  for (OpOperand &operand : op->getOpOperands()) {
+    ArrayRef<int64_t> own = typeOf(operand.get()).getShape().drop_back(2);
+    if (ShapedType::getNumElements(own) == 1 || own == batch)
+      continue;
+    SmallVector<int64_t> sizes(batch);
+    llvm::append_range(sizes, typeOf(operand.get()).getShape().take_back(2));
+    operand.set(b.create<BroadcastOp>(operand.get(), sizes));
+  }
+}
+
+void materialise(OpOperand &operand) {
+  Value value = operand.get();
+  Access access = resolve(value);
+  bool isStored = !access.root.getDefiningOp<IotaOp>() && !splatValue(value);
+  if (isStored && isContiguous(access, typeOf(value).getShape()))
+    return;
+  ImplicitLocOpBuilder b(value.getLoc(), operand.getOwner());
+  operand.set(buildMap(b, {value}, Precision::Widest, typeOf(value).getShape(),
+                       {typeOf(value).getElementType()},
+                       [](ArrayRef<Expr> arguments) -> SmallVector<Expr> {
+                         return {arguments.front()};
+                       })
+                  .front()
+                  .value);
+}
+
+struct NormaliseForKernels
+    : halfstep::impl::NormaliseForKernelsPassBase<NormaliseForKernels> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      function.walk([](ReductionOpInterface op) { splitReduction(op); });
+      function.walk([](MatmulOp op) { broadcastBatch(op); });
+      function.walk([](MatmulOp op) { simplifyProduct(op); });
+      // In program order: an operand of a reshape is in memory before the reshape is looked at.
+      function.walk([](Operation *op) {
+        if (isa<MatmulOp, func::ReturnOp>(op))
+          for (OpOperand &operand : op->getOpOperands())
+            materialise(operand);
+        if (isa<ReshapeOp>(op) && resolve(op->getResult(0)).root == op->getResult(0))
+          materialise(op->getOpOperand(0));
+      });
+    }
+  }
+};
+} // namespace

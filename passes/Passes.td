@@ -1,0 +1,217 @@
+//===- Passes.td - Every pass of the phases -------------------------------===//
+//
+// One name gives the other three: AssignPrecision.cpp, `assign-precision`,
+// tests/passes/assign_precision.mlir, AssignPrecisionPass.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HALFSTEP_PASSES
+#define HALFSTEP_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+//===----------------------------------------------------------------------===//
+// grad
+//===----------------------------------------------------------------------===//
+
+def SelectParametersPass : Pass<"select-parameters", "::mlir::ModuleOp"> {
+  let summary = "Mark which parameters the optimizer trains";
+  let description = [{
+    Keeps `train.trainable` on a float parameter if its name matches a `train` pattern (or there is
+    none) and no `freeze` pattern. Patterns are ECMAScript regular expressions, searched in the
+    name. One that matches nothing, and a selection that leaves nothing to train, are errors.
+  }];
+  let options = [
+    ListOption<"train", "train", "std::string", "patterns of parameters to train">,
+    ListOption<"freeze", "freeze", "std::string", "patterns of parameters to leave as they are">];
+}
+
+def AppendLossPass : Pass<"append-loss", "::mlir::ModuleOp"> {
+  let summary = "Put the loss behind the forward function";
+  let description = [{
+    Makes two functions of `@forward`, both with a label argument if the loss has one: `@evaluate`,
+    which returns the loss and the metrics, and `@micro`, which returns the loss alone and to which
+    `autodiff` appends the backward pass.
+
+        func @forward(%x {train.input = "x"}, %w ...) -> (%y {train.output = "y"})
+    =>
+        func @micro(%x ..., %label {train.label}, %w ...) -> (%loss {train.metric = "loss"}) {
+          ...
+          %loss = train.mse_loss %y, %label {reduction = mean}
+  }];
+  let options = [Option<"loss", "loss", "std::string", "", "NAME[:key=value,...]">];
+  let dependentDialects = ["::halfstep::train::TrainDialect"];
+}
+
+def AutodiffPass : Pass<"autodiff", "::mlir::ModuleOp"> {
+  let summary = "Append the backward pass to @micro";
+  let description = [{
+    Reverse mode over the gradient interface: walks the ops from the loss back, asks each one that a
+    trained parameter reaches for the adjoints of its operands, and gathers the contributions to a
+    value in one `train.adjoint`. The adjoint of the loss is a new argument, the seed, because the
+    later phases know its value (loss scale, accumulation).
+
+        func @micro(%x, %w {train.parameter = "w", train.trainable}) -> %loss
+    =>
+        func @micro(%x, %w, %seed {train.seed}) -> (%loss, %dw {train.gradient = "w"}) {
+          ...
+          %1 = train.matmul %x, %dy {transA = true}
+          %dw = train.adjoint(%1) of %w
+  }];
+  let dependentDialects = ["::halfstep::train::TrainDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// precision
+//===----------------------------------------------------------------------===//
+
+def AssignPrecisionPass : Pass<"assign-precision", "::mlir::ModuleOp"> {
+  let summary = "Give every op the types of the precision mode";
+  let description = [{
+    `fp32` and `as-is` change no type: `fp32` demands that every float of the model is f32 already,
+    `as-is` takes the file's types.
+  }];
+  let options = [Option<"mode", "mode", "std::string", "\"fp32\"", "fp32 or as-is">];
+}
+
+def ExpandAdjointsPass : Pass<"expand-adjoints", "::mlir::ModuleOp"> {
+  let summary = "Replace train.adjoint by sums and additions, now that types are known";
+  let description = [{
+        %dx = train.adjoint(%r1, %r2) of %b : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
+    =>
+        %s = train.sum %r1 {axes = [0]}
+        %t = train.reshape %s {sizes = [8]}
+        %dx = train.add %t, %r2
+  }];
+  let dependentDialects = ["::halfstep::train::TrainDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// update
+//===----------------------------------------------------------------------===//
+
+def BuildStepPass : Pass<"build-step", "::mlir::ModuleOp"> {
+  let summary = "Make the entry functions and the directory of the training step";
+  let description = [{
+    Lays the trained parameters, their gradients and the optimizer's slots out in flat regions;
+    makes `@update` (gradient norm, clipping, schedule, optimizer, counters, records), lets `@micro`
+    keep its loss (and add up gradients when several micro-batches make one update), and renames
+    `@forward` to `@infer`. From here on the module's `table.tensor` and `table.region` ops say
+    what memory has a name.
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", "", "NAME[:key=value,...]">,
+    Option<"schedule", "schedule", "std::string", "\"constant\"", "NAME[:key=value,...]">,
+    Option<"clipNorm", "clip-norm", "double", "0", "bound of the gradient's norm; 0: none">,
+    Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of one update">];
+  let dependentDialects = ["::halfstep::train::TrainDialect", "::halfstep::table::TableDialect",
+                           "::mlir::func::FuncDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// kernels
+//===----------------------------------------------------------------------===//
+
+def ExpandCompositesPass : Pass<"expand-composites", "::mlir::ModuleOp"> {
+  let summary = "Expand softmax, losses and the like into elementwise ops and reductions";
+  let description = [{
+    Possible only now: precision was decided for the whole. The parts are fused again by
+    `form-kernels`, and what forward and backward share is shared by CSE.
+  }];
+  let dependentDialects = ["::halfstep::train::TrainDialect"];
+}
+
+def NormaliseForKernelsPass : Pass<"normalise-for-kernels", "::mlir::ModuleOp"> {
+  let summary = "Bring programs into the forms that fusion knows";
+  let description = [{
+    Reductions over one run of adjacent dimensions, transposed operands of products as flags,
+    explicit copies where strides cannot express a view.
+
+        %0 = train.transpose %w {permutation = [1, 0]}
+        %1 = train.matmul %x, %0
+        %2 = train.sum %t {axes = [0, 2]}
+    =>
+        %1 = train.matmul %x, %w {transB = true}
+        %s = train.sum %t {axes = [2]}
+        %2 = train.sum %s {axes = [0]}
+  }];
+  let dependentDialects = ["::halfstep::train::TrainDialect"];
+}
+
+def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
+  let summary = "Fuse the values of every program into kernels";
+  let description = [{
+    Elementwise ops, maps and reductions over one space become `kernel.group`s: producers with
+    consumers, several uses, several results, across row reductions (softmax, norms, losses) and
+    into column reductions (bias gradients). Movement and broadcasting become strides. Matrix
+    products become library calls, or generated loops when they are tiny.
+
+        %0 = train.matmul %x, %w
+        %1 = train.add %0, %b
+        %2 = train.relu %1
+    =>
+        %0 = table.gemm %x, %w
+        %1 = table.launch @add_relu(%0, %b)
+  }];
+  let options = [Option<"fuse", "fuse", "bool", "true", "false: a kernel for every op">];
+  let dependentDialects = ["::halfstep::kernel::KernelDialect", "::halfstep::table::TableDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// memory
+//===----------------------------------------------------------------------===//
+
+def OrderEntriesPass : Pass<"order-entries", "::mlir::ModuleOp"> {
+  let summary = "Order the entries of every program so that few bytes live at once";
+  let description = [{
+    Of the entries whose operands are there, the next one is always the one that frees most and
+    allocates least. A weight's gradient goes to persistent memory and lets go of an activation, so
+    it comes as soon as it can. A program keeps its order unless the new one has a lower maximum of
+    live bytes.
+
+        %dx = table.gemm %dy, %w
+        %dw = table.gemm %x, %dy {transA}      // %x lives on while %dx is made
+    =>
+        %dw = table.gemm %x, %dy {transA}
+        %dx = table.gemm %dy, %w
+  }];
+}
+
+def PlanMemoryPass : Pass<"plan-memory", "::mlir::ModuleOp"> {
+  let summary = "Give every value its bytes";
+  let description = [{
+    Lays out the persistent state, decides which kernels work in place, copies what has to be
+    elsewhere in the end, and plans the arena of every program. Afterwards each entry names the
+    slices of its operands and results, and the directory those of what has a name.
+
+        table.tensor counter "iteration" : tensor<f64>
+        func.func @update(%i: tensor<f64> {train.state = "iteration"})
+            -> (tensor<f64> {train.updates = "iteration"}) {
+          %next = table.launch @increment(%i) : (tensor<f64>) -> tensor<f64>
+    =>
+        table.tensor counter "iteration" : tensor<f64> {slice = #table.slice<0, 0, 8>}
+        ...
+          %next = table.launch @increment(%i) {
+              slices = [#table.slice<0, 0, 8>, #table.slice<0, 0, 8>]} : ...  // now in place
+  }];
+  let options = [Option<"reuse", "reuse", "bool", "true",
+                        "false: bytes of its own for every value, and no kernel in place">];
+  let dependentDialects = ["::halfstep::table::TableDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// every phase
+//===----------------------------------------------------------------------===//
+
+def VerifyPhasePass : Pass<"verify-phase", "::mlir::ModuleOp"> {
+  let summary = "Check what a phase promises";
+  let description = [{
+    Closes every phase. Looks at the module alone, not at how the phase worked: where slices were
+    planned it follows what every byte holds from entry to entry. A broken promise is a fault of the
+    compiler: the user gets a message that says so, the developer a note about which promise.
+  }];
+  let options = [Option<"phase", "phase", "std::string", "",
+                        "import, grad, precision, update, kernels or memory">];
+}
+
+#endif

@@ -1,0 +1,200 @@
+//===- Recipe.cpp - What the user asked for -------------------------------===//
+
+#include "passes/Recipe.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+
+using llvm::StringRef;
+using llvm::Twine;
+
+namespace halfstep {
+
+//===----------------------------------------------------------------------===//
+// Spec
+//===----------------------------------------------------------------------===//
+
+static llvm::Error malformed(StringRef text, const Twine &problem) {
+  return llvm::createStringError("'" + text + "' is not of the form NAME[:key=value,...]: " +
+                                 problem);
+}
+
+llvm::Expected<Spec> Spec::parse(StringRef text) {
+  auto [name, tail] = text.split(':');
+  Spec spec{name.str(), {}};
+  if (name.empty())
+    return malformed(text, "there is no name");
+  if (name.size() == text.size())
+    return spec;
+  llvm::SmallVector<StringRef> options;
+  tail.split(options, ',');
+  for (StringRef option : options) {
+    auto [key, value] = option.split('=');
+    if (key.empty() || value.empty())
+      return malformed(text, "'" + option + "' is not key=value");
+    if (llvm::is_contained(llvm::make_first_range(spec.options), key))
+      return malformed(text, "'" + key + "' is given twice");
+    spec.options.emplace_back(key, value);
+  }
+  return spec;
+}
+
+std::string Spec::str() const {
+  std::string text = name;
+  char separator = ':';
+  for (auto &[key, value] : options) {
+    text += separator + key + '=' + value;
+    separator = ',';
+  }
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// SpecReader
+//===----------------------------------------------------------------------===//
+
+SpecReader::SpecReader(StringRef kind, const Spec &spec, llvm::ArrayRef<SpecKey> keys)
+    : kind(kind), name(spec.name) {
+  llvm::SmallVector<StringRef> known;
+  for (const SpecKey &key : keys) {
+    known.push_back(key.name);
+    values[key.name.str()] = key.defaultValue.str();
+  }
+  for (auto &[key, value] : spec.options) {
+    if (!llvm::is_contained(known, key)) {
+      reject("", "has no option '" + Twine(key) + "'; " + suggestion(key, known));
+      continue;
+    }
+    values[key] = value;
+    given[key] = true;
+  }
+  for (auto &[key, value] : values)
+    if (value.empty())
+      reject("", "needs the option " + Twine(key));
+}
+
+bool SpecReader::isGiven(StringRef key) const { return given.count(key.str()); }
+
+StringRef SpecReader::text(StringRef key) {
+  auto value = values.find(key.str());
+  assert(value != values.end() && "reads a key that was not announced");
+  return value->second;
+}
+
+/// The finite number that `text` is, all of it.
+static std::optional<double> parseNumber(StringRef text) {
+  double value;
+  if (text.getAsDouble(value) || !std::isfinite(value))
+    return std::nullopt;
+  return value;
+}
+
+double SpecReader::number(StringRef key) {
+  if (auto value = parseNumber(text(key)))
+    return *value;
+  reject(key, "must be a number");
+  return 0;
+}
+
+int64_t SpecReader::integer(StringRef key) {
+  int64_t value = 0;
+  if (text(key).getAsInteger(10, value))
+    reject(key, "must be a whole number");
+  return value;
+}
+
+bool SpecReader::flag(StringRef key) {
+  auto value = llvm::StringSwitch<std::optional<bool>>(text(key))
+                   .Case("true", true)
+                   .Case("false", false)
+                   .Default(std::nullopt);
+  if (!value)
+    reject(key, "must be true or false");
+  return value.value_or(false);
+}
+
+std::vector<double> SpecReader::list(StringRef key) {
+  llvm::SmallVector<StringRef> parts;
+  text(key).split(parts, ':');
+  std::vector<double> numbers;
+  for (StringRef part : parts)
+    if (auto value = parseNumber(part))
+      numbers.push_back(*value);
+    else
+      reject(key, "must be numbers separated by ':'");
+  return numbers;
+}
+
+void SpecReader::reject(StringRef key, const Twine &requirement) {
+  if (!problem.empty())
+    return;
+  problem = kind + " " + name;
+  if (key.empty()) {
+    problem += " " + requirement.str();
+    return;
+  }
+  problem += ": " + key.str() + " " + requirement.str() + " (got " + text(key).str() + ")";
+}
+
+llvm::Error SpecReader::takeError() {
+  if (problem.empty())
+    return llvm::Error::success();
+  return llvm::createStringError(std::exchange(problem, ""));
+}
+
+//===----------------------------------------------------------------------===//
+// Suggestions and JSON
+//===----------------------------------------------------------------------===//
+
+std::string suggestion(StringRef word, llvm::ArrayRef<StringRef> candidates) {
+  // As the runtime has it: at most a third of the letters differ.
+  StringRef nearest;
+  unsigned distance = ~0u;
+  for (StringRef candidate : candidates) {
+    unsigned d = word.edit_distance_insensitive(candidate);
+    if (3 * d <= std::max(word.size(), candidate.size()) && d < distance) {
+      nearest = candidate;
+      distance = d;
+    }
+  }
+  if (!nearest.empty())
+    return ("did you mean " + nearest + "?").str();
+  if (candidates.empty())
+    return "there are none";
+  return "there are: " + llvm::join(candidates, ", ");
+}
+
+std::string Recipe::toJson() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::json::OStream json(os);
+  auto patterns = [&](StringRef name, const std::vector<std::string> &list) {
+    json.attributeArray(name, [&] {
+      for (const std::string &pattern : list)
+        json.value(llvm::json::fixUTF8(pattern));
+    });
+  };
+  json.object([&] {
+    json.attribute("loss", loss);
+    json.attribute("optimizer", optimizer);
+    json.attribute("schedule", schedule);
+    json.attribute("precision", precision);
+    json.attribute("clip-norm", clipNorm);
+    json.attribute("batch", batch);
+    json.attribute("accumulate", accumulate);
+    json.attributeObject("bind", [&] {
+      for (auto &[dimension, size] : bind)
+        json.attribute(llvm::json::fixUTF8(dimension), size);
+    });
+    patterns("train", train);
+    patterns("freeze", freeze);
+    json.attribute("cpu", cpu);
+  });
+  return text;
+}
+
+} // namespace halfstep
