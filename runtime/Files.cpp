@@ -99,11 +99,17 @@ static Descriptor openLocked(const std::string &path, const std::string &part) {
   }
 }
 
-ReplacedFile::ReplacedFile(const std::string &path) : path(path) {
+// Where a path leads, through links whose target need not exist yet.
+static std::string followLinks(const std::string &path) {
+  std::filesystem::path target = std::filesystem::absolute(path);
   std::error_code error;
-  target = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error).string();
-  if (error)
-    throw Error(path, "cannot write: " + error.message());
+  // As many as the kernel follows.
+  for (int links = 0; links < 40 && std::filesystem::is_symlink(target, error); ++links)
+    target = target.parent_path() / std::filesystem::read_symlink(target);
+  return target.string();
+}
+
+ReplacedFile::ReplacedFile(const std::string &path) : path(path), target(followLinks(path)) {
   struct stat status;
   if (stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     throw Error(path, "exists and is not a regular file");

@@ -1,7 +1,7 @@
 //===- Library.cpp - Shared libraries loaded on demand ----------------------------------------===//
 //
-// HALFSTEP_ONEDNN_ROOT is the folder (include/, lib/) that the build took oneDNN from: what a
-// training executable finds on the machine where halfstep is installed.
+// Two folders are known from the build: where this build is installed to, and where the build took
+// oneDNN from.
 //
 //===------------------------------------------------------------------------------------------===//
 
@@ -27,15 +27,15 @@ std::string executablePath() {
 
 // The first folder that has the file; empty for none.
 static std::string findFolder(const std::string &fileName) {
+  std::vector<std::filesystem::path> folders;
   std::error_code error;
   std::filesystem::path program = std::filesystem::canonical(executablePath(), error);
-  std::vector<std::string> folders = {HALFSTEP_ONEDNN_ROOT "/lib"};
   if (!error)
-    folders.insert(folders.begin(), {program.parent_path().string(),
-                                     (program.parent_path() / "../lib/halfstep").string()});
-  for (const std::string &folder : folders)
-    if (access((folder + "/" + fileName).c_str(), R_OK) == 0)
-      return folder;
+    folders = {program.parent_path(), program.parent_path() / "../lib/halfstep"};
+  folders.insert(folders.end(), {HALFSTEP_INSTALLED_LIBRARIES, HALFSTEP_BUILT_LIBRARIES});
+  for (const std::filesystem::path &folder : folders)
+    if (access((folder / fileName).c_str(), R_OK) == 0)
+      return folder.string();
   return "";
 }
 

@@ -16,8 +16,8 @@ std::string executablePath();
 /// A library that stays loaded to the end of the process.
 class Library {
 public:
-  /// Tries the folder of the running program, ../lib/halfstep beside it, the folder that halfstep
-  /// was built with, then the system's search path.
+  /// Tries the folder of the running program, ../lib/halfstep beside it, where halfstep is
+  /// installed and what it was built with, then the system's search path.
   explicit Library(const std::string &fileName);
 
   bool isLoaded() const { return handle != nullptr; }

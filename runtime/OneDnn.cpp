@@ -1,6 +1,6 @@
 //===- OneDnn.cpp - Matrix products by oneDNN -------------------------------------------------===//
 //
-// oneDNN through its C interface (version 3; header files from HALFSTEP_ONEDNN_ROOT).
+// oneDNN through its C interface (version 3).
 //
 // https://oneapi-src.github.io/oneDNN/dev_guide_matmul.html
 //
