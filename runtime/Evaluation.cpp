@@ -68,7 +68,7 @@ Metrics Evaluator::run() {
 
   uint64_t batches = loader.samples() / loader.batch();
   for (uint64_t i = 0; i < batches && !Interrupt::requested(); ++i) {
-    loader.bind(i * loader.batch());
+    loader.bindRange(i * loader.batch());
     session.evaluate();
     for (size_t m = 0; m < metrics.size(); ++m)
       result.values[m].second += session.readScalar(*metrics[m]);
@@ -127,7 +127,7 @@ void writeOutputs(Session &session, const std::vector<std::string> &paths,
   }
 
   for (uint64_t first = 0; first < loader.samples(); first += loader.batch()) {
-    loader.bind(first);
+    loader.bindRange(first);
     session.infer();
     uint64_t samples = std::min(loader.batch(), loader.samples() - first);
     for (const OutputFile &output : outputs)

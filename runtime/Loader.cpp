@@ -111,7 +111,7 @@ void Loader::addColumn(size_t index, const std::string &path) {
                      std::move(staging)});
 }
 
-void Loader::bindRows(const uint64_t *rows, uint64_t first) {
+void Loader::bindSamples(const uint64_t *rows, uint64_t first) {
   for (const Column &column : columns) {
     if (column.direct && !rows && first + batchSize <= sampleCount) {
       session.bindInput(column.index, column.file.elements() + first * column.storedBytes);

@@ -41,9 +41,9 @@ public:
 
   /// Binds samples first, first + 1, ...; beyond the end, the last sample is repeated. Throws on
   /// values that the step must not read, naming file, sample and value.
-  void bind(uint64_t first) { bindRows(nullptr, first); }
+  void bindRange(uint64_t first) { bindSamples(nullptr, first); }
   /// Binds the samples rows[0], rows[1], ...
-  void bind(const uint64_t *rows) { bindRows(rows, 0); }
+  void bindRows(const uint64_t *rows) { bindSamples(rows, 0); }
 
   /// Throws if a file has become shorter. To be called before results are kept.
   void checkComplete() const;
@@ -64,7 +64,7 @@ private:
   };
 
   void addColumn(size_t index, const std::string &path);
-  void bindRows(const uint64_t *rows, uint64_t first);
+  void bindSamples(const uint64_t *rows, uint64_t first);
   void copySamples(const Column &column, uint64_t sample, uint64_t count, uint64_t position);
   void checkClasses(const Column &column, const uint64_t *rows, uint64_t first) const;
   uint64_t rowAt(const uint64_t *rows, uint64_t first, uint64_t position) const {

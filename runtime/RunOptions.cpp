@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <thread>
 #include <utility>
 
@@ -21,6 +22,20 @@ void addList(CLI::App &command, const char *flag, std::vector<std::string> &valu
   command.add_option(flag, values, help)->allow_extra_args(false)->type_name(type);
 }
 
+/// Checks a whole number, in decimal digits. CLI11's own reading would take "-1" for 2^64 - 1,
+/// "010" for eight and what is too large for the largest number.
+std::function<std::string(const std::string &)> wholeNumber(uint64_t smallest, uint64_t largest) {
+  return [=](const std::string &text) -> std::string {
+    uint64_t value;
+    auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+    bool isDecimal = end == text.data() + text.size() && (text.size() == 1 || text[0] != '0');
+    if (failure == std::errc() && isDecimal && value >= smallest && value <= largest)
+      return "";
+    return "'" + text + "' is not a whole number from " + std::to_string(smallest) + " to " +
+           std::to_string(largest);
+  };
+}
+
 } // namespace
 
 void addDataOptions(CLI::App &command, RunOptions &options) {
@@ -28,7 +43,7 @@ void addDataOptions(CLI::App &command, RunOptions &options) {
           "samples of each input, and of the label: a .npy file, first dimension the samples",
           "NAME=FILE");
   command.add_option("--threads", options.threads, "threads to compute with (default: all CPUs)")
-      ->check(CLI::Range(1, 4096))
+      ->check(wholeNumber(1, 4096))
       ->type_name("N");
   command.add_flag("--quiet", options.quiet, "no progress and no warnings");
 }
@@ -37,16 +52,18 @@ void addRunOptions(CLI::App &command, RunOptions &options) {
   addDataOptions(command, options);
   CLI::Option *epochs =
       command.add_option("--epochs", options.epochs, "passes over the data, resumed ones included")
-          ->check(CLI::PositiveNumber)
+          ->check(wholeNumber(1, largestStep))
           ->type_name("N");
   command.add_option("--steps", options.steps, "training steps, resumed ones included")
-      ->check(CLI::PositiveNumber)
+      ->check(wholeNumber(1, largestStep))
       ->excludes(epochs)
       ->type_name("N");
   command.add_flag_function(
       "--shuffle,!--no-shuffle", [&](int64_t on) { options.shuffle = on > 0; },
       "take the samples in a new random order each epoch (default), or as they lie");
-  command.add_option("--seed", options.seed, "of the shuffling (default 0)")->type_name("N");
+  command.add_option("--seed", options.seed, "of the shuffling (default 0)")
+      ->check(wholeNumber(0, UINT64_MAX))
+      ->type_name("N");
   addList(command, "--set", options.set, "set a hyperparameter, for example lr=1e-4", "NAME=VALUE");
   addList(command, "--validate", options.validate,
           "held-out samples, evaluated after each epoch and at the end", "NAME=FILE");
@@ -56,7 +73,7 @@ void addRunOptions(CLI::App &command, RunOptions &options) {
   CLI::Option *save = command.add_option("--save", options.save, "write a checkpoint at the end")
                           ->type_name("CKPT");
   command.add_option("--save-every", options.saveEvery, "write it also every N steps")
-      ->check(CLI::PositiveNumber)
+      ->check(wholeNumber(1, largestStep))
       ->needs(save)
       ->type_name("N");
   CLI::Option *resume =

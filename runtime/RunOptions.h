@@ -19,6 +19,9 @@ class App;
 
 namespace halfstep::runtime {
 
+/// Steps are counted in f64 counters of the state: beyond this they would stop counting.
+inline constexpr uint64_t largestStep = uint64_t{1} << 53;
+
 struct RunOptions {
   std::vector<std::string> data;     // NAME=FILE
   std::vector<std::string> validate; // NAME=FILE

@@ -96,7 +96,8 @@ int infer(Session &session, const RunnerOptions &options, std::vector<std::strin
   if (options.out.empty())
     throw Error("--infer", "it is not said where the outputs go").help("add --out DIR").exitWith(2);
   std::vector<std::string> paths = matchFiles(session.artefact(), options.data, "--data", false);
-  inputs.insert(inputs.end(), paths.begin(), paths.end());
+  std::copy_if(paths.begin(), paths.end(), std::back_inserter(inputs),
+               [](const std::string &path) { return !path.empty(); });
   if (!options.weights.empty())
     inputs.push_back(options.weights);
   writeOutputs(session, paths, options.out, inputs);
@@ -150,6 +151,8 @@ int main(int argc, char **argv) {
     return error.exitCode();
   } catch (const std::bad_alloc &) {
     std::cerr << "halfstep: error: out of memory" << std::endl;
-    return 1;
+  } catch (const std::exception &error) {
+    std::cerr << "halfstep: error: " << error.what() << std::endl;
   }
+  return 1;
 }

@@ -21,9 +21,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Step counts are f64 counters of the state: beyond this they would stop counting.
-constexpr uint64_t largestStep = uint64_t{1} << 53;
-
 /// The batches of the training data, by step number.
 class TrainingData {
 public:
@@ -41,14 +38,14 @@ public:
   void bind(uint64_t epoch, uint64_t step, uint64_t microBatch) {
     uint64_t first = step * stepSamples + microBatch * loader.batch();
     if (order.empty()) {
-      loader.bind(first);
+      loader.bindRange(first);
       return;
     }
     if (epoch != orderEpoch) {
       shuffleSamples(order, seed, epoch);
       orderEpoch = epoch;
     }
-    loader.bind(order.data() + first);
+    loader.bindRows(order.data() + first);
   }
 
   Loader loader;
@@ -193,13 +190,11 @@ void Training::choosePosition(const Metadata &metadata) {
 }
 
 void Training::chooseTotal() {
-  bool overflow = false;
-  total = options.steps.value_or(0);
-  if (options.epochs)
-    overflow = __builtin_mul_overflow(*options.epochs, data->stepsPerEpoch, &total);
-  if (overflow || total > largestStep)
-    throw Error(options.epochs ? "--epochs" : "--steps", "more than 2^53 steps cannot be counted")
-        .exitWith(2);
+  if (options.steps)
+    total = *options.steps;
+  else if (__builtin_mul_overflow(*options.epochs, data->stepsPerEpoch, &total) ||
+           total > largestStep)
+    throw Error("--epochs", "more than 2^53 steps cannot be counted").exitWith(2);
 }
 
 /// Another number of samples or another batch puts the same step at another place in the data.

@@ -1,11 +1,17 @@
+//===- RunnerModel.c - An artefact for data, loop and runner ---------------------------------===//
+//
 // An artefact written by hand: linear regression of one output on three features, four samples a
-// batch, loss mean((x w - label)^2), stochastic gradient descent with momentum 1/2. What the compiler
-// prints as tables is written as tables here, so that data, loop and runner are tested without it.
+// batch, loss mean((x w - label)^2), stochastic gradient descent with momentum 1/2. What the
+// compiler prints as tables is written as tables here, so that data, loop and runner are tested
+// without it.
 //
 //   MICRO_BATCHES  micro-batches of a step (default 1)
-//   CLASS_LABELS   the label is int64 class ids, of 3 classes with -100 ignored: a sample whose id is
+//   CLASS_LABELS   the label is int64 class ids, of 3 classes with -100 ignored: a sample whose id
+//   is
 //                  ignored has no loss
 //   WITH_EPOCH     a counter "epoch", whose last value the record "grad_norm" shows
+//
+//===------------------------------------------------------------------------------------------===//
 
 #include "runtime/step_abi.h"
 
@@ -65,7 +71,8 @@ static void micro(void *const *buffers, int64_t lo, int64_t hi) {
   }
 }
 
-// buffers: state. An infinite loss stands for an overflow of the scaled loss: the update is skipped.
+// buffers: state. An infinite loss stands for an overflow of the scaled loss: the update is
+// skipped.
 static void update(void *const *buffers, int64_t lo, int64_t hi) {
   state_t *state = buffers[0];
   int row = (int)((int64_t)state->iteration % 64);
@@ -118,16 +125,21 @@ static void evaluate(void *const *buffers, int64_t lo, int64_t hi) {
   }
 }
 
-#define STATE_SLICE {HS_BUFFER_STATE, 0, sizeof(state_t)}
-#define ARENA_SLICE {HS_BUFFER_ARENA, 0, sizeof(arena_t)}
-#define X_SLICE {HS_BUFFER_INPUTS, 0, BATCH * FEATURES * sizeof(float)}
-#define LABEL_SLICE {HS_BUFFER_INPUTS + 1, 0, BATCH * sizeof(label_t)}
+#define STATE_SLICE                                                                                \
+  { HS_BUFFER_STATE, 0, sizeof(state_t) }
+#define ARENA_SLICE                                                                                \
+  { HS_BUFFER_ARENA, 0, sizeof(arena_t) }
+#define X_SLICE                                                                                    \
+  { HS_BUFFER_INPUTS, 0, BATCH *FEATURES * sizeof(float) }
+#define LABEL_SLICE                                                                                \
+  { HS_BUFFER_INPUTS + 1, 0, BATCH * sizeof(label_t) }
 
 #define ENTRY(NAME, ...)                                                                           \
   static const hs_slice NAME##_slices[] = {__VA_ARGS__};                                           \
   static const hs_launch NAME##_launch = {NAME, 1, 1};                                             \
-  static const hs_entry NAME##_entry = {                                                           \
-      HS_LAUNCH, sizeof NAME##_slices / sizeof(hs_slice), NAME##_slices, &NAME##_launch, #NAME, ""};
+  static const hs_entry NAME##_entry = {HS_LAUNCH,     sizeof NAME##_slices / sizeof(hs_slice),    \
+                                        NAME##_slices, &NAME##_launch,                             \
+                                        #NAME,         ""};
 
 ENTRY(micro, STATE_SLICE, X_SLICE, LABEL_SLICE)
 ENTRY(update, STATE_SLICE)
@@ -139,13 +151,16 @@ static const int64_t record_shape[] = {64};
 static const int64_t x_shape[] = {BATCH, FEATURES};
 static const int64_t batch_shape[] = {BATCH};
 
-#define IN_STATE(FIELD) {HS_BUFFER_STATE, offsetof(state_t, FIELD), sizeof(((state_t *)0)->FIELD)}
-#define IN_ARENA(FIELD) {HS_BUFFER_ARENA, offsetof(arena_t, FIELD), sizeof(((arena_t *)0)->FIELD)}
+#define IN_STATE(FIELD)                                                                            \
+  { HS_BUFFER_STATE, offsetof(state_t, FIELD), sizeof(((state_t *)0)->FIELD) }
+#define IN_ARENA(FIELD)                                                                            \
+  { HS_BUFFER_ARENA, offsetof(arena_t, FIELD), sizeof(((arena_t *)0)->FIELD) }
 #define SCALAR(NAME, ROLE, FIELD, INITIAL)                                                         \
-  {NAME, ROLE, HS_F64, 0, 0, NULL, IN_STATE(FIELD), INITIAL, 0, INT64_MIN}
+  { NAME, ROLE, HS_F64, 0, 0, NULL, IN_STATE(FIELD), INITIAL, 0, INT64_MIN }
 #define RECORD(NAME, FIELD)                                                                        \
-  {NAME, HS_RECORD, HS_F64, 1, 0, record_shape, IN_STATE(FIELD), 0, 0, INT64_MIN}
-#define METRIC(NAME) {#NAME, HS_METRIC, HS_F64, 0, 0, NULL, IN_ARENA(NAME), 0, 0, INT64_MIN}
+  { NAME, HS_RECORD, HS_F64, 1, 0, record_shape, IN_STATE(FIELD), 0, 0, INT64_MIN }
+#define METRIC(NAME)                                                                               \
+  { #NAME, HS_METRIC, HS_F64, 0, 0, NULL, IN_ARENA(NAME), 0, 0, INT64_MIN }
 
 static const hs_tensor inputs[] = {
     {"x", HS_INPUT, HS_F32, 2, 0, x_shape, X_SLICE, 0, 0, INT64_MIN},

@@ -1,0 +1,233 @@
+//===- loader_test.cpp - Batches from files into a session ------------------------------------===//
+
+#include "RunnerTest.h"
+#include "runtime/Loader.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace halfstep::runtime;
+
+namespace {
+
+class LoaderTest : public ::testing::Test {
+protected:
+  /// Loads x.npy and label.npy of the folder.
+  Loader load(Session &session) {
+    return Loader(session, {folder / "x.npy", folder / "label.npy"});
+  }
+
+  /// The model's prediction for a sample; the features make it tell samples apart.
+  static float predict(const Samples &samples, size_t i) {
+    const float *x = &samples.x[i * 3];
+    return x[0] * runnerModelStart[0] + x[1] * runnerModelStart[1] + x[2] * runnerModelStart[2];
+  }
+
+  /// What `infer` computes for the bound batch.
+  static std::vector<float> outputs(Session &session) {
+    session.infer();
+    std::vector<float> y(4);
+    session.read(*session.find(HS_OUTPUT, "/out/y"), y.data());
+    return y;
+  }
+
+  /// The message when the two files do not fit the model.
+  std::string errorOfLoading(const std::string &variant = "RunnerModel") {
+    auto session = startRunnerModel(variant);
+    return errorOf([&] { load(*session); });
+  }
+
+  TemporaryFolder folder;
+};
+
+TEST_F(LoaderTest, BindsSamplesInFileOrder) {
+  Samples samples(10);
+  writeNpy(folder / "x.npy", samples.x, {3});
+  writeNpy(folder / "label.npy", samples.label);
+  auto session = startRunnerModel();
+  Loader loader = load(*session);
+  EXPECT_EQ(loader.samples(), 10u);
+  EXPECT_EQ(loader.batch(), 4u);
+  loader.bindRange(3);
+  std::vector<float> y = outputs(*session);
+  for (size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(y[i], predict(samples, 3 + i));
+}
+
+TEST_F(LoaderTest, RepeatsTheLastSampleBeyondTheEnd) {
+  Samples samples(10);
+  writeNpy(folder / "x.npy", samples.x, {3});
+  writeNpy(folder / "label.npy", samples.label);
+  auto session = startRunnerModel();
+  Loader loader = load(*session);
+  loader.bindRange(8);
+  std::vector<float> y = outputs(*session);
+  EXPECT_EQ(y[0], predict(samples, 8));
+  for (size_t i = 1; i < 4; ++i)
+    EXPECT_EQ(y[i], predict(samples, 9));
+}
+
+TEST_F(LoaderTest, GathersRowsInRunsAndAlone) {
+  Samples samples(10);
+  writeNpy(folder / "x.npy", samples.x, {3});
+  writeNpy(folder / "label.npy", samples.label);
+  auto session = startRunnerModel();
+  Loader loader = load(*session);
+  for (const std::vector<uint64_t> &rows :
+       {std::vector<uint64_t>{9, 0, 1, 5}, {6, 7, 8, 9}, {3, 2, 1, 0}, {4, 4, 4, 5}}) {
+    loader.bindRows(rows.data());
+    std::vector<float> y = outputs(*session);
+    for (size_t i = 0; i < 4; ++i)
+      EXPECT_EQ(y[i], predict(samples, rows[i]));
+  }
+}
+
+TEST_F(LoaderTest, ConvertsToTheTypeOfTheStep) {
+  Samples samples(10);
+  writeNpy(folder / "x.npy", std::vector<double>(samples.x.begin(), samples.x.end()), {3});
+  writeNpy(folder / "label.npy", std::vector<int64_t>(10, 1));
+  auto session = startRunnerModel();
+  Loader loader = load(*session);
+  loader.bindRange(2);
+  std::vector<float> y = outputs(*session);
+  for (size_t i = 0; i < 4; ++i)
+    EXPECT_EQ(y[i], predict(samples, 2 + i));
+}
+
+/// Changes the first feature of all samples, in the file itself.
+void overwriteFeatures(const std::string &path, size_t samples) {
+  std::string file = readFile(path);
+  int descriptor = open(path.c_str(), O_WRONLY);
+  for (size_t i = 0; i < samples; ++i) {
+    float changed = 100;
+    ASSERT_EQ(pwrite(descriptor, &changed, 4, off_t(file.size() - 12 * (samples - i))), 4);
+  }
+  close(descriptor);
+}
+
+// A batch that is not copied shows what happens to the file afterwards; a staged one does not.
+TEST_F(LoaderTest, ContiguousBatchesAreNotCopied) {
+  Samples samples(10);
+  writeNpy(folder / "label.npy", samples.label);
+  for (bool gathered : {false, true}) {
+    writeNpy(folder / "x.npy", samples.x, {3});
+    auto session = startRunnerModel();
+    Loader loader = load(*session);
+    std::vector<uint64_t> rows = {0, 1, 2, 3};
+    gathered ? loader.bindRows(rows.data()) : loader.bindRange(0);
+    overwriteFeatures(folder / "x.npy", 10);
+    bool changed = outputs(*session)[0] != predict(samples, 0);
+    EXPECT_EQ(changed, !gathered);
+  }
+}
+
+// Kernels index with class ids: a file that changes after the check must not matter.
+TEST_F(LoaderTest, ClassIdsAreCheckedWhereTheyAreUsed) {
+  Samples samples(4);
+  writeNpy(folder / "x.npy", samples.x, {3});
+  writeNpy(folder / "label.npy", std::vector<int64_t>{0, 1, 2, -100});
+  auto session = startRunnerModel("RunnerModelClasses");
+  Loader loader = load(*session);
+  loader.bindRange(0);
+  session->evaluate();
+  double before = session->readScalar(*session->find(HS_METRIC, "loss"));
+  writeNpy(folder / "label.npy", std::vector<int64_t>{9999, 9999, 9999, 9999});
+  session->evaluate();
+  EXPECT_EQ(session->readScalar(*session->find(HS_METRIC, "loss")), before);
+  EXPECT_ERROR(loader.bindRange(0), "sample 0: the class id 9999");
+}
+
+TEST_F(LoaderTest, UnalignedElementsAreStaged) {
+  Samples samples(4);
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3)}";
+  header.resize(header.size() | 1, ' ');
+  std::string file = "\x93NUMPY\x01" + std::string(1, '\0') + char(header.size()) + '\0' + header;
+  ASSERT_EQ(file.size() % 2, 1u);
+  file.append(reinterpret_cast<char *>(samples.x.data()), samples.x.size() * 4);
+  writeFile(folder / "x.npy", file);
+  writeNpy(folder / "label.npy", samples.label);
+  auto session = startRunnerModel();
+  Loader loader = load(*session);
+  loader.bindRange(0);
+  EXPECT_EQ(outputs(*session)[3], predict(samples, 3));
+}
+
+TEST_F(LoaderTest, NamesSampleAndValueOfABadClass) {
+  Samples samples(8);
+  writeNpy(folder / "x.npy", samples.x, {3});
+  writeNpy(folder / "label.npy", std::vector<int64_t>{0, 1, 2, 0, 1, 3, -100, 0});
+  auto session = startRunnerModel("RunnerModelClasses");
+  Loader loader = load(*session);
+  loader.bindRange(0);
+  EXPECT_ERROR(loader.bindRange(4),
+               "label.npy: sample 5: the class id 3 is not one of the model's 3 "
+               "classes\n  class ids run from 0 to 2, and -100 is ignored");
+  std::vector<uint64_t> rows = {1, 7, 5, 2};
+  EXPECT_ERROR(loader.bindRows(rows.data()), "sample 5: the class id 3");
+}
+
+TEST_F(LoaderTest, RefusesFilesThatDoNotFit) {
+  Samples samples(8);
+  writeNpy(folder / "x.npy", samples.x, {3});
+  writeNpy(folder / "label.npy", samples.label, {1});
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring,
+                      "label.npy: its shape does not fit the label\n"
+                      "  expected [samples]\n"
+                      "  found    [8, 1]\n"
+                      "help: numpy.save(\"x.npy\", a.reshape(-1))",
+                      errorOfLoading());
+
+  writeNpy(folder / "label.npy", samples.label);
+  writeNpy(folder / "x.npy", samples.x, {4});
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring,
+                      "x.npy: its shape does not fit input x\n"
+                      "  expected [samples, 3]\n"
+                      "  found    [6, 4]\n"
+                      "help: the first dimension",
+                      errorOfLoading());
+
+  writeFile(folder / "x.npy", npyPreamble(HS_F32, {}) + std::string(4, '\0'));
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "found    []", errorOfLoading());
+
+  writeNpy(folder / "x.npy", Samples(9).x, {3});
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "label.npy: 8 samples, but ", errorOfLoading());
+
+  writeNpy(folder / "x.npy", samples.x, {3});
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring,
+                      "label.npy: its elements are float32, but the label takes class ids\n"
+                      "help: numpy.save(\"x.npy\", a.astype(numpy.int64))",
+                      errorOfLoading("RunnerModelClasses"));
+}
+
+TEST_F(LoaderTest, NoticesATruncatedFile) {
+  Samples samples(4000); // x: twelve pages
+  writeNpy(folder / "x.npy", samples.x, {3});
+  writeNpy(folder / "label.npy", samples.label);
+  auto session = startRunnerModel();
+  Loader loader = load(*session);
+  loader.checkComplete();
+  std::filesystem::resize_file(folder / "x.npy", 20000);
+  EXPECT_ERROR(loader.checkComplete(),
+               "x.npy: it was truncated while it was in use, from 48128 to 20000 bytes");
+
+  LostPages lostPages;
+  loader.bindRange(0);
+  EXPECT_EQ(outputs(*session)[0], predict(samples, 0));
+  EXPECT_FALSE(lostPages.occurred());
+  loader.bindRange(3900);
+  EXPECT_EQ(outputs(*session), std::vector<float>(4, 0)); // read as zeros, in the kernel itself
+  EXPECT_TRUE(lostPages.occurred());
+}
+
+TEST(LostPagesDeathTest, OtherBusErrorsTakeTheirCourse) {
+  EXPECT_EXIT(
+      {
+        LostPages lostPages;
+        raise(SIGBUS);
+        raise(SIGBUS);
+      },
+      ::testing::KilledBySignal(SIGBUS), "");
+}
+
+} // namespace

@@ -1,0 +1,371 @@
+//===- train_loop_test.cpp - Training as a command, in process --------------------------------===//
+
+#include "RunnerTest.h"
+#include "runtime/Checkpoint.h"
+#include "runtime/Shuffle.h"
+#include "runtime/TrainLoop.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <sstream>
+
+using namespace halfstep::runtime;
+
+namespace {
+
+class TrainLoop : public ::testing::Test {
+protected:
+  TrainLoop() {
+    writeNpy(folder / "x.npy", samples.x, {3});
+    writeNpy(folder / "label.npy", samples.label);
+    options.data = {"x=" + folder / "x.npy", "label=" + folder / "label.npy"};
+    options.quiet = true;
+  }
+
+  int train(const RunOptions &options, const std::string &variant = "RunnerModel") {
+    session = startRunnerModel(variant);
+    std::string weights = runnerModelWeights();
+    return runTraining(*session, Safetensors::parse("weights", weights), options, {});
+  }
+
+  std::vector<float> weight() const {
+    std::vector<float> values(3);
+    session->read(*session->find(HS_PARAMETER, "w"), values.data());
+    return values;
+  }
+
+  std::vector<nlohmann::json> log() const {
+    std::vector<nlohmann::json> lines;
+    std::istringstream text(readFile(folder / "log.jsonl"));
+    for (std::string line; std::getline(text, line);)
+      lines.push_back(nlohmann::json::parse(line));
+    return lines;
+  }
+
+  TemporaryFolder folder;
+  Samples samples{22}; // five batches of four and a rest of two
+  RunOptions options;
+  std::unique_ptr<Session> session;
+};
+
+/// RunnerModel.c's training, written once more.
+struct Expected {
+  /// One step on four samples; the loss.
+  double step(const Samples &samples, const uint64_t *rows) {
+    float gradient[3] = {};
+    double loss = 0;
+    for (int i = 0; i < 4; ++i) {
+      const float *x = &samples.x[rows[i] * 3];
+      float difference =
+          x[0] * weight[0] + x[1] * weight[1] + x[2] * weight[2] - samples.label[rows[i]];
+      loss += double(difference * difference) / 4;
+      for (int j = 0; j < 3; ++j)
+        gradient[j] += 2 * difference * x[j] / 4;
+    }
+    for (int j = 0; j < 3; ++j) {
+      momentum[j] = 0.5f * momentum[j] + gradient[j];
+      weight[j] -= 0.01f * momentum[j];
+    }
+    return loss;
+  }
+  std::vector<float> weight = runnerModelStart, momentum = {0, 0, 0};
+};
+
+TEST_F(TrainLoop, TakesBatchesInOrderAndWrapsDroppingTheRest) {
+  options.steps = 12;
+  options.shuffle = false;
+  options.log = folder / "log.jsonl";
+  EXPECT_EQ(train(options), 0);
+  Expected expected;
+  std::vector<nlohmann::json> lines = log();
+  ASSERT_EQ(lines.size(), 12u);
+  for (uint64_t step = 0; step < 12; ++step) {
+    uint64_t first = step % 5 * 4;
+    const uint64_t rows[] = {first, first + 1, first + 2, first + 3};
+    EXPECT_FLOAT_EQ(lines[step]["loss"], expected.step(samples, rows));
+  }
+  for (int j = 0; j < 3; ++j)
+    EXPECT_FLOAT_EQ(weight()[j], expected.weight[j]);
+}
+
+TEST_F(TrainLoop, ShufflesEachEpochAnew) {
+  options.epochs = 3;
+  options.seed = 5;
+  options.log = folder / "log.jsonl";
+  EXPECT_EQ(train(options), 0);
+  Expected expected;
+  std::vector<nlohmann::json> lines = log();
+  ASSERT_EQ(lines.size(), 15u);
+  std::vector<uint64_t> order(22);
+  for (uint64_t step = 0; step < 15; ++step) {
+    if (step % 5 == 0)
+      shuffleSamples(order, 5, step / 5);
+    EXPECT_FLOAT_EQ(lines[step]["loss"], expected.step(samples, &order[step % 5 * 4]));
+  }
+}
+
+// Two micro-batches of four are one batch of eight.
+TEST_F(TrainLoop, RunsMicroBatches) {
+  options.steps = 4;
+  options.shuffle = false;
+  options.log = folder / "log.jsonl";
+  EXPECT_EQ(train(options, "RunnerModelAccumulating"), 0);
+  std::vector<nlohmann::json> lines = log();
+  ASSERT_EQ(lines.size(), 4u);
+  double loss = 0;
+  for (int i = 0; i < 8; ++i) {
+    const float *x = &samples.x[i * 3];
+    float difference = x[0] * runnerModelStart[0] + x[1] * runnerModelStart[1] +
+                       x[2] * runnerModelStart[2] - samples.label[i];
+    loss += double(difference * difference) / 8;
+  }
+  EXPECT_FLOAT_EQ(lines[0]["loss"], loss);
+  // 22 samples are two batches of eight; the model shows the counter "epoch" as grad_norm.
+  std::vector<double> epochs;
+  for (const nlohmann::json &line : lines)
+    epochs.push_back(line["grad_norm"]);
+  EXPECT_EQ(epochs, (std::vector<double>{0, 0, 1, 1}));
+}
+
+TEST_F(TrainLoop, ResumesBitForBit) {
+  for (const char *variant : {"RunnerModel", "RunnerModelAccumulating"})
+    for (bool shuffle : {false, true})
+      for (uint64_t half : {1, 7, 20, 50}) {
+        options.shuffle = shuffle;
+        options.seed = 3;
+        options.force = true;
+        options.steps = 50;
+        options.save = folder / "whole.safetensors";
+        train(options, variant);
+
+        options.steps = half;
+        options.save = folder / "half.safetensors";
+        train(options, variant);
+        RunOptions resumed = options;
+        resumed.steps = 50;
+        resumed.resume = options.save;
+        // Both follow from the checkpoint.
+        resumed.seed = std::nullopt;
+        resumed.shuffle = std::nullopt;
+        train(resumed, variant);
+        EXPECT_EQ(readFile(folder / "whole.safetensors"), readFile(folder / "half.safetensors"))
+            << variant << " " << shuffle << " " << half;
+      }
+}
+
+TEST_F(TrainLoop, EpochsAreTotals) {
+  options.epochs = 2;
+  options.save = folder / "a.safetensors";
+  train(options);
+  options.resume = options.save;
+  options.epochs = 3;
+  options.log = folder / "log.jsonl";
+  train(options);
+  std::vector<nlohmann::json> lines = log();
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_EQ(lines[0]["step"], 11);
+  EXPECT_EQ(lines[0]["epoch"], 3);
+  // Nothing is left: not an error, and the state stays.
+  std::string before = readFile(options.save);
+  EXPECT_EQ(train(options), 0);
+  EXPECT_EQ(readFile(options.save), before);
+}
+
+TEST_F(TrainLoop, ResumingChecksSeedAndOrder) {
+  options.steps = 3;
+  options.seed = 4;
+  options.save = folder / "a.safetensors";
+  train(options);
+  options.resume = options.save;
+  options.seed = 5;
+  EXPECT_ERROR(train(options), "--seed: ");
+  EXPECT_ERROR(train(options), "was made with seed 4, not 5\nhelp: leave it out");
+  options.seed = 4;
+  options.shuffle = false;
+  EXPECT_ERROR(train(options), "was made with shuffle true, not false");
+}
+
+TEST_F(TrainLoop, ADamagedPositionIsAnError) {
+  options.steps = 3;
+  options.save = folder / "a.safetensors";
+  train(options);
+  for (double iteration : {-1.0, 0.5, double(NAN), 1e300}) {
+    session->writeScalar(*session->find(HS_COUNTER, "iteration"), iteration);
+    saveCheckpoint(*session, options.save, {});
+    RunOptions resumed = options;
+    resumed.resume = options.save;
+    auto other = startRunnerModel();
+    std::string weights = runnerModelWeights();
+    EXPECT_ERROR(runTraining(*other, Safetensors::parse("weights", weights), resumed, {}),
+                 "its position in the training is damaged");
+  }
+}
+
+TEST_F(TrainLoop, StartsAnewFromWeights) {
+  options.steps = 5;
+  options.save = folder / "a.safetensors";
+  train(options);
+  std::vector<float> trained = weight();
+
+  RunOptions anew = options;
+  anew.weights = options.save;
+  anew.save = folder / "b.safetensors";
+  anew.steps = 1;
+  anew.set = {"lr=0"};
+  train(anew);
+  EXPECT_EQ(weight(), trained);
+  EXPECT_EQ(session->readScalar(*session->find(HS_COUNTER, "iteration")), 1);
+}
+
+TEST_F(TrainLoop, SetsHyperparameters) {
+  options.steps = 1;
+  options.set = {"lr=0.5"};
+  options.log = folder / "log.jsonl";
+  train(options);
+  EXPECT_EQ(log()[0]["lr"], 0.5);
+  options.set = {"lr=0.5", "momentum=0.9"};
+  EXPECT_ERROR(train(options), "--set: no hyperparameter of the model is called 'momentum'\n"
+                               "  there are: lr");
+  for (const char *bad : {"lr=", "lr", "lr=fast", "lr=1e-3x", "lr=nan", "lr=inf"}) {
+    options.set = {bad};
+    EXPECT_ERROR(train(options), "--set: ");
+  }
+}
+
+TEST_F(TrainLoop, LogsAsDocumented) {
+  options.steps = 2;
+  options.log = folder / "log.jsonl";
+  options.validate = options.data;
+  train(options);
+  std::string text = readFile(options.log);
+  EXPECT_EQ(text.find(R"({"event":"step","step":1,"epoch":1,"loss":)"), 0u);
+  EXPECT_NE(text.find(R"(,"lr":0.01,"scale":65536,"grad_norm":1.25,"skipped":false,"time":)"),
+            std::string::npos);
+  std::vector<nlohmann::json> lines = log();
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0].size(), 9u);
+  EXPECT_EQ(lines[0]["loss"].get<double>(), session->record(0).loss); // every bit
+  EXPECT_EQ(lines[2]["event"], "validate");
+  EXPECT_EQ(lines[2]["step"], 2);
+  EXPECT_EQ(lines[2]["samples"], 20);
+  EXPECT_TRUE(lines[2].contains("loss") && lines[2].contains("mae"));
+}
+
+TEST_F(TrainLoop, ResumingAppendsToTheLog) {
+  options.steps = 2;
+  options.log = folder / "log.jsonl";
+  options.save = folder / "a.safetensors";
+  train(options);
+  options.resume = options.save;
+  options.steps = 3;
+  train(options);
+  std::vector<nlohmann::json> lines = log();
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[2]["step"], 3);
+}
+
+TEST_F(TrainLoop, ValidatesAtTheEndOfEachEpochAndOnceAtTheEnd) {
+  options.log = folder / "log.jsonl";
+  options.validate = options.data;
+  options.metrics = {"mae"};
+  auto validations = [&] {
+    train(options);
+    std::vector<int> steps;
+    for (const nlohmann::json &line : log())
+      if (line["event"] == "validate") {
+        steps.push_back(line["step"]);
+        EXPECT_FALSE(line.contains("loss"));
+      }
+    return steps;
+  };
+  options.epochs = 2;
+  EXPECT_EQ(validations(), (std::vector<int>{5, 10}));
+  options.epochs = std::nullopt;
+  options.steps = 7;
+  EXPECT_EQ(validations(), (std::vector<int>{5, 7}));
+}
+
+// Evaluation runs on the same session: it must leave training as it was.
+TEST_F(TrainLoop, ValidationDoesNotChangeTheTraining) {
+  options.epochs = 4;
+  train(options);
+  std::vector<float> without = weight();
+  options.validate = options.data;
+  train(options);
+  EXPECT_EQ(weight(), without);
+}
+
+TEST_F(TrainLoop, ANonFiniteLossEndsTheRunAndSavesNothing) {
+  samples.label[9] = NAN;
+  writeNpy(folder / "label.npy", samples.label);
+  options.steps = 12;
+  options.shuffle = false;
+  options.save = folder / "a.safetensors";
+  options.log = folder / "log.jsonl";
+  try {
+    train(options);
+    FAIL() << "no error";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.exitCode(), 3);
+    EXPECT_PRED_FORMAT2(::testing::IsSubstring, "the loss of step 3 is not a number", error.what());
+  }
+  EXPECT_FALSE(std::filesystem::exists(options.save));
+  std::vector<nlohmann::json> lines = log();
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[2]["loss"], "NaN");
+}
+
+// The model takes an infinite loss for an overflow of the scaled loss.
+TEST_F(TrainLoop, ASkippedUpdateEndsNothing) {
+  samples.label[9] = INFINITY;
+  writeNpy(folder / "label.npy", samples.label);
+  options.steps = 5;
+  options.shuffle = false;
+  options.log = folder / "log.jsonl";
+  EXPECT_EQ(train(options), 0);
+  EXPECT_EQ(log()[2]["skipped"], true);
+  EXPECT_EQ(log()[2]["loss"], "Infinity");
+  EXPECT_EQ(log()[3]["skipped"], false);
+}
+
+TEST_F(TrainLoop, SavesEveryNSteps) {
+  options.steps = 3;
+  options.save = folder / "whole.safetensors";
+  train(options);
+  // A run that breaks down at step 5 leaves the checkpoint of step 3.
+  samples.label[17] = NAN;
+  writeNpy(folder / "label.npy", samples.label);
+  options.shuffle = false;
+  options.force = true;
+  options.steps = 3;
+  train(options);
+  std::string atThree = readFile(options.save);
+  options.save = folder / "every.safetensors";
+  options.saveEvery = 3;
+  options.steps = 100;
+  EXPECT_ERROR(train(options), "the loss of step 5");
+  EXPECT_EQ(readFile(options.save), atThree);
+}
+
+TEST_F(TrainLoop, NoOutputIsAnInput) {
+  options.steps = 1;
+  options.force = true;
+  std::filesystem::create_symlink(folder / "x.npy", folder / "link");
+  std::filesystem::create_hard_link(folder / "label.npy", folder / "hard");
+  std::string before = readFile(folder / "x.npy");
+  for (const std::string &path :
+       {folder / "x.npy", folder.path + "/./x.npy", folder / "link", folder / "hard"}) {
+    options.save = path;
+    EXPECT_ERROR(train(options), "--save: " + path + " is also read");
+    options.save.clear();
+    options.log = path;
+    EXPECT_ERROR(train(options), "--log: " + path + " is also read");
+    options.log.clear();
+  }
+  options.save = options.log = folder / "same";
+  EXPECT_ERROR(train(options), "--log: ");
+  EXPECT_EQ(readFile(folder / "x.npy"), before);
+}
+
+} // namespace
