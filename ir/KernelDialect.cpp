@@ -104,9 +104,8 @@ ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<Attribute> types, strides;
   SmallVector<OpAsmParser::Argument> arguments;
   auto parseIntegers = [&](SmallVectorImpl<int64_t> &values) {
-    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-      return parser.parseInteger(values.emplace_back());
-    });
+    return parser.parseCommaSeparatedList(
+        AsmParser::Delimiter::Square, [&] { return parser.parseInteger(values.emplace_back()); });
   };
   auto parseBuffer = [&]() -> ParseResult {
     Type type;
@@ -263,9 +262,8 @@ LogicalResult GroupOp::verifyRegions() {
   for (BlockArgument argument : block.getArguments()) {
     Type expected = computeType(getStorageType(argument.getArgNumber()));
     if (argument.getType() != expected)
-      return emitOpError("argument ")
-             << argument.getArgNumber() << ": expected compute type " << expected << ", not "
-             << argument.getType();
+      return emitOpError("argument ") << argument.getArgNumber() << ": expected compute type "
+                                      << expected << ", not " << argument.getType();
   }
   // Outs: arguments updated in place, each once, and the buffers behind the arguments in order.
   llvm::SmallDenseSet<int64_t> updated;
@@ -302,9 +300,9 @@ LogicalResult GroupOp::verifyRegions() {
   if (sort == ReduceOver::Rows)
     for (Operation &op : block.without_terminator()) {
       int64_t rows = getReducedDimension();
-      if (isa<ReduceOp>(op) ? analysis.phase(op.getResult(0)) > 1
-                            : analysis.phase(op.getResult(0)) > 0 &&
-                                  analysis.varies(op.getResult(0), rows))
+      if (isa<ReduceOp>(op)
+              ? analysis.phase(op.getResult(0)) > 1
+              : analysis.phase(op.getResult(0)) > 0 && analysis.varies(op.getResult(0), rows))
         return op.emitOpError("behind a reduction over rows there are column values only");
     }
   for (auto [i, value] : llvm::enumerate(yield.getValues()))

@@ -91,8 +91,8 @@ struct SplitReduction {
   llvm::SmallVector<unsigned> partialArguments; ///< indices into the original's arguments
   llvm::SmallVector<unsigned> finalArguments;   ///< likewise, behind the partial values
   unsigned partialValues;                       ///< how many: the reductions' number
-  llvm::SmallVector<unsigned> partialResults; ///< the original's results that `partial` yields
-  llvm::SmallVector<unsigned> finalResults;   ///< the original's results that `final` yields
+  llvm::SmallVector<unsigned> partialResults;   ///< the original's results that `partial` yields
+  llvm::SmallVector<unsigned> finalResults;     ///< the original's results that `final` yields
 };
 
 /// Cuts a group into a partial and a final one where its reduction has several chunks: always for

@@ -60,9 +60,7 @@ ValueAnalysis::ValueAnalysis(GroupOp group) {
     Value result = op.getResult(0);
     bool again = !isa<ReduceOp>(op) && varies(result, last);
     for (Value operand : op.getOperands())
-      need(operand, again                ? lastWalk(result)
-                    : isa<ReduceOp>(op) ? phase(operand)
-                                        : phase(result));
+      need(operand, again ? lastWalk(result) : isa<ReduceOp>(op) ? phase(operand) : phase(result));
   }
 }
 
@@ -179,8 +177,8 @@ std::optional<SplitReduction> halfstep::kernel::splitReduction(GroupOp group) {
   }
 
   // The partial values: like the space, but with a chunk for each `chunk` values.
-  PartBuilder partial{group, (group.getSymName() + "_partial").str(),
-                      llvm::to_vector(group.getSpace()), {}, {}};
+  PartBuilder partial{
+      group, (group.getSymName() + "_partial").str(), llvm::to_vector(group.getSpace()), {}, {}};
   PartBuilder final{group, group.getSymName().str(), llvm::to_vector(group.getSpace()), {}, {}};
   final.space[reduced] = chunks;
   SmallVector<int64_t> packed(final.space.size());
@@ -206,20 +204,20 @@ std::optional<SplitReduction> halfstep::kernel::splitReduction(GroupOp group) {
         b.clone(op, map);
   };
   OpBuilder builder(group);
-  split.partial = GroupOp::create(
-      builder, group.getLoc(), partial.name, partial.space, partial.arguments, partial.results,
-      [&](OpBuilder &b, Location, ValueRange arguments) {
-        IRMapping map;
-        for (auto [i, argument] : llvm::zip(split.partialArguments, arguments))
-          map.map(block.getArgument(i), argument);
-        cloneNeeded(b, map, partialNeeds);
-        SmallVector<Value> values;
-        for (ReduceOp reduce : reduces)
-          values.push_back(b.clone(*reduce, map)->getResult(0));
-        for (unsigned i : split.partialResults)
-          values.push_back(map.lookup(yielded[i]));
-        return values;
-      });
+  split.partial =
+      GroupOp::create(builder, group.getLoc(), partial.name, partial.space, partial.arguments,
+                      partial.results, [&](OpBuilder &b, Location, ValueRange arguments) {
+                        IRMapping map;
+                        for (auto [i, argument] : llvm::zip(split.partialArguments, arguments))
+                          map.map(block.getArgument(i), argument);
+                        cloneNeeded(b, map, partialNeeds);
+                        SmallVector<Value> values;
+                        for (ReduceOp reduce : reduces)
+                          values.push_back(b.clone(*reduce, map)->getResult(0));
+                        for (unsigned i : split.partialResults)
+                          values.push_back(map.lookup(yielded[i]));
+                        return values;
+                      });
   split.partial.setPartial(true);
   split.final = GroupOp::create(
       builder, group.getLoc(), final.name, final.space, final.arguments, final.results,

@@ -57,8 +57,11 @@ def TensorOp : Op<Table_Dialect, "tensor", []> {
                        OptionalAttr<StrAttr>:$region, OptionalAttr<I64Attr>:$regionOffset,
                        OptionalAttr<SliceAttr>:$slice);
   let assemblyFormat = "$role $name `:` $type attr-dict";
-  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "Role":$role, "::mlir::Type":$type), [{
-    build($_builder, $_state, name, role, type, false, {}, {}, {}, {}, {}, {});
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "Role":$role,
+                               "::mlir::RankedTensorType":$type), [{
+    build($_builder, $_state, name, role, type, /*trainable=*/false, /*initial=*/{},
+          /*classCount=*/{}, /*ignoredClass=*/{}, /*region=*/::mlir::StringAttr(),
+          /*regionOffset=*/{}, /*slice=*/{});
   }]>];
 }
 
@@ -71,8 +74,8 @@ def RegionOp : Op<Table_Dialect, "region", []> {
   let arguments = (ins StrAttr:$name, TypeAttrOf<AnyStaticShapeTensor>:$type,
                        OptionalAttr<SliceAttr>:$slice);
   let assemblyFormat = "$name `:` $type attr-dict";
-  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::Type":$type), [{
-    build($_builder, $_state, name, type, {});
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::RankedTensorType":$type), [{
+    build($_builder, $_state, name, type, /*slice=*/SliceAttr());
   }]>];
 }
 

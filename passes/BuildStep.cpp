@@ -238,8 +238,7 @@ struct BuildStep : halfstep::impl::BuildStepPassBase<BuildStep> {
     Location location = module.getLoc();
     auto scalar = RankedTensorType::get({}, b.getF64Type());
     auto tensor = [&](StringRef name, table::Role role, Type type) {
-      auto op = b.create<table::TensorOp>(location, name, role, type);
-      return op;
+      return b.create<table::TensorOp>(location, name, role, cast<RankedTensorType>(type));
     };
 
     for (const FlatLayout &layout : layouts) {

@@ -10,6 +10,7 @@
 
 #include "passes/MemoryPlan.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
@@ -47,8 +48,10 @@ MemoryPlan plan(ArrayRef<LiveRange> ranges) {
   MemoryPlan result;
   result.offsets.resize(ranges.size());
 
-  SmallVector<unsigned> bySize(llvm::seq<unsigned>(0, ranges.size()));
-  stable_sort(bySize, [&](unsigned a, unsigned b) { return ranges[a].bytes > ranges[b].bytes; });
+  SmallVector<unsigned> bySize = to_vector(llvm::seq<unsigned>(0, ranges.size()));
+  sort(bySize, [&](unsigned a, unsigned b) {
+    return std::tuple(ranges[b].bytes, a) < std::tuple(ranges[a].bytes, b);
+  });
 
   SmallVector<unsigned> placed; // by offset
   for (unsigned current : bySize) {

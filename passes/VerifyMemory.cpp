@@ -10,6 +10,7 @@
 #include "ir/KernelDialect.h"
 #include "passes/Directory.h"
 #include "passes/PhaseVerifier.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace halfstep;
