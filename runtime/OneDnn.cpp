@@ -116,54 +116,10 @@ void OneDnn::reserveScratch(uint64_t bytes) {
 }
 
 //===------------------------------------------------------------------------------------------===//
-// Blocks
+// Products
 //===------------------------------------------------------------------------------------------===//
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-GemmBlock chooseGemmBlock(const hs_gemm &gemm) {
-  // Multiply-adds that are worth a thread: about 10 microseconds of one core.
-  constexpr double worthwhile = 1 << 19;
-  constexpr int64_t mostBlocks = 64;
-  double matrix = double(gemm.m) * double(gemm.n) * double(gemm.k);
-  if (matrix < worthwhile)
-    return {std::min(gemm.batch, int64_t(worthwhile / matrix) + 1), gemm.m, gemm.n};
-
-  // Each block packs its rows of a and its columns of b again. Measured on AVX-512, packing one
-  // element takes as long as 30 multiply-adds for a transposed operand, 5 for another.
-  double packA = gemm.transpose_a ? 30 : 5, packB = gemm.transpose_b ? 30 : 5;
-  auto packing = [&](int64_t rows, int64_t columns) {
-    return packA / double(columns) + packB / double(rows);
-  };
-  double bound = packing(gemm.m, gemm.n) + 0.1;
-
-  // Halves are kept to multiples of 16, the columns of a vector.
-  auto halve = [](int64_t extent) { return ceilDiv(ceilDiv(extent, 2), 16) * 16; };
-  GemmBlock best{1, gemm.m, gemm.n};
-  int64_t bestCount = 1;
-  for (int64_t rows = gemm.m;; rows = halve(rows)) {
-    for (int64_t columns = gemm.n;; columns = halve(columns)) {
-      int64_t count = ceilDiv(gemm.m, rows) * ceilDiv(gemm.n, columns);
-      if (double(rows) * double(columns) * double(gemm.k) < worthwhile ||
-          count * gemm.batch > mostBlocks)
-        break;
-      bool isCheaper = packing(rows, columns) < packing(best.rows, best.columns);
-      if (packing(rows, columns) <= bound &&
-          (count > bestCount || (count == bestCount && isCheaper))) {
-        best = {1, rows, columns};
-        bestCount = count;
-      }
-      if (columns <= 16)
-        break;
-    }
-    if (rows <= 16)
-      return best;
-  }
-}
-
-//===------------------------------------------------------------------------------------------===//
-// Products
-//===------------------------------------------------------------------------------------------===//
 
 static dnnl_data_type_t dataType(uint32_t type) {
   switch (type) {
@@ -178,19 +134,24 @@ static dnnl_data_type_t dataType(uint32_t type) {
   }
 }
 
-// The primitive for one size of block, and for each worker the objects that carry its pointers.
+// The primitive for one size of block, and for each worker the objects that carry its pointers: of
+// a, b, c and the scratch memory.
 struct OneDnnGemm::Shape {
-  struct Arguments {
-    dnnl_memory_t a = nullptr, b = nullptr, c = nullptr, scratch = nullptr;
-    std::array<dnnl_exec_arg_t, 4> list;
-  };
+  using Arguments = std::array<dnnl_exec_arg_t, 4>;
 
-  Shape(OneDnn &oneDnn, const hs_gemm &gemm, GemmBlock block);
+  /// Leaves `primitive` null where oneDNN has none.
+  Shape(OneDnn &oneDnn, const hs_gemm &gemm, GemmBlock block, int workerCount);
   ~Shape();
 
   dnnl_primitive_t primitive = nullptr;
   std::vector<Arguments> workers;
 };
+
+static dnnl_memory_t emptyMemory(const_dnnl_memory_desc_t description) {
+  dnnl_memory_t memory = nullptr;
+  dnnl().dnnl_memory_create(&memory, description, dnnl().engine, DNNL_MEMORY_NONE);
+  return memory;
+}
 
 // A batch of matrices in memory; transposed, a matrix is stored column by column.
 static dnnl_memory_desc_t describeMatrices(uint32_t type, int64_t batch, int64_t batchStride,
@@ -205,7 +166,8 @@ static dnnl_memory_desc_t describeMatrices(uint32_t type, int64_t batch, int64_t
   return result;
 }
 
-OneDnnGemm::Shape::Shape(OneDnn &oneDnn, const hs_gemm &gemm, GemmBlock block) {
+OneDnnGemm::Shape::Shape(OneDnn &oneDnn, const hs_gemm &gemm, GemmBlock block, int workerCount)
+    : workers(size_t(workerCount)) {
   dnnl_memory_desc_t a = describeMatrices(gemm.a_type, block.batch, gemm.a_stride, block.rows,
                                           gemm.k, gemm.lda, gemm.transpose_a);
   dnnl_memory_desc_t b = describeMatrices(gemm.b_type, block.batch, gemm.b_stride, gemm.k,
@@ -219,42 +181,31 @@ OneDnnGemm::Shape::Shape(OneDnn &oneDnn, const hs_gemm &gemm, GemmBlock block) {
   OnOneThread guard(*dnnl().openMP);
   dnnl_primitive_desc_t plan = nullptr;
   dnnl().dnnl_matmul_primitive_desc_create(&plan, dnnl().engine, a, b, nullptr, c, attributes);
-  if (plan)
+  if (plan) {
     dnnl().dnnl_primitive_create(&primitive, plan);
-  if (primitive) {
     const_dnnl_memory_desc_t scratch =
         dnnl().dnnl_primitive_desc_query_md(plan, dnnl_query_scratchpad_md, 0);
     oneDnn.reserveScratch(dnnl().dnnl_memory_desc_get_size(scratch));
-    workers.resize(size_t(oneDnn.workers()));
-    for (Arguments &worker : workers) {
-      dnnl().dnnl_memory_create(&worker.a, a, dnnl().engine, DNNL_MEMORY_NONE);
-      dnnl().dnnl_memory_create(&worker.b, b, dnnl().engine, DNNL_MEMORY_NONE);
-      dnnl().dnnl_memory_create(&worker.c, c, dnnl().engine, DNNL_MEMORY_NONE);
-      dnnl().dnnl_memory_create(&worker.scratch, scratch, dnnl().engine, DNNL_MEMORY_NONE);
-      worker.list = {{{DNNL_ARG_SRC, worker.a},
-                      {DNNL_ARG_WEIGHTS, worker.b},
-                      {DNNL_ARG_DST, worker.c},
-                      {DNNL_ARG_SCRATCHPAD, worker.scratch}}};
-    }
+    for (Arguments &worker : workers)
+      worker = {{{DNNL_ARG_SRC, emptyMemory(a)},
+                 {DNNL_ARG_WEIGHTS, emptyMemory(b)},
+                 {DNNL_ARG_DST, emptyMemory(c)},
+                 {DNNL_ARG_SCRATCHPAD, emptyMemory(scratch)}}};
     dnnl().dnnl_primitive_desc_destroy(plan);
   }
   dnnl().dnnl_primitive_attr_destroy(attributes);
   for (dnnl_memory_desc_t description : {a, b, c})
     dnnl().dnnl_memory_desc_destroy(description);
-  if (!primitive)
-    throw Error("", "oneDNN has no product of " +
-                        std::string(safetensorsName(hs_type(gemm.a_type))) + " and " +
-                        std::string(safetensorsName(hs_type(gemm.b_type))) + " into " +
-                        std::string(safetensorsName(hs_type(gemm.c_type))) + " on this CPU");
 }
 
 OneDnnGemm::Shape::~Shape() {
   for (const Arguments &worker : workers)
-    for (const dnnl_exec_arg_t &argument : worker.list)
+    for (const dnnl_exec_arg_t &argument : worker)
       dnnl().dnnl_memory_destroy(argument.memory);
-  if (primitive)
-    dnnl().dnnl_primitive_destroy(primitive);
+  dnnl().dnnl_primitive_destroy(primitive);
 }
+
+static std::string typeName(uint32_t type) { return std::string(safetensorsName(hs_type(type))); }
 
 OneDnnGemm::OneDnnGemm(OneDnn &oneDnn, const hs_gemm &gemm)
     : oneDnn(oneDnn), gemm(gemm), block(chooseGemmBlock(gemm)),
@@ -266,14 +217,19 @@ OneDnnGemm::OneDnnGemm(OneDnn &oneDnn, const hs_gemm &gemm)
   };
   GemmBlock lastBlock{last(gemm.batch, block.batch), last(gemm.m, block.rows),
                       last(gemm.n, block.columns)};
+  int workers = int(std::min<int64_t>(oneDnn.workers(), units()));
   for (size_t i = 0; i < shapes.size(); ++i) {
     bool hasWholeBlocks =
         (i & 4 || batchBlocks > 1) && (i & 2 || rowBlocks > 1) && (i & 1 || columnBlocks > 1);
-    if (hasWholeBlocks)
-      shapes[i] = std::make_unique<Shape>(oneDnn, gemm,
-                                          GemmBlock{i & 4 ? lastBlock.batch : block.batch,
-                                                    i & 2 ? lastBlock.rows : block.rows,
-                                                    i & 1 ? lastBlock.columns : block.columns});
+    if (!hasWholeBlocks)
+      continue;
+    GemmBlock size{i & 4 ? lastBlock.batch : block.batch, i & 2 ? lastBlock.rows : block.rows,
+                   i & 1 ? lastBlock.columns : block.columns};
+    shapes[i] = std::make_unique<Shape>(oneDnn, gemm, size, workers);
+    if (!shapes[i]->primitive)
+      throw Error("", "oneDNN has no product of " + typeName(gemm.a_type) + " and " +
+                          typeName(gemm.b_type) + " into " + typeName(gemm.c_type) +
+                          " on this CPU");
   }
 }
 
@@ -299,21 +255,20 @@ void OneDnnGemm::runBlock(const char *a, const char *b, char *c, int64_t index, 
       shape(batch == batchBlocks - 1, row == rowBlocks - 1, column == columnBlocks - 1);
   batch *= block.batch, row *= block.rows, column *= block.columns;
 
-  auto move = [](dnnl_memory_t memory, const char *base, int64_t elements, uint32_t type) {
-    const char *address = base + elements * int64_t(elementBytes(hs_type(type)));
-    dnnl().dnnl_memory_set_data_handle(memory, const_cast<char *>(address));
-  };
   const Shape::Arguments &arguments = part.workers[size_t(worker)];
-  move(arguments.a, a, batch * gemm.a_stride + row * (gemm.transpose_a ? 1 : gemm.lda),
-       gemm.a_type);
-  move(arguments.b, b, batch * gemm.b_stride + column * (gemm.transpose_b ? gemm.ldb : 1),
-       gemm.b_type);
-  move(arguments.c, c, batch * gemm.c_stride + row * gemm.ldc + column, gemm.c_type);
-  dnnl().dnnl_memory_set_data_handle(arguments.scratch, oneDnn.scratch(worker));
+  auto place = [&](int argument, const char *base, int64_t elements, uint32_t type) {
+    const char *address = base + elements * int64_t(elementBytes(hs_type(type)));
+    dnnl().dnnl_memory_set_data_handle(arguments[size_t(argument)].memory,
+                                       const_cast<char *>(address));
+  };
+  place(0, a, batch * gemm.a_stride + row * (gemm.transpose_a ? 1 : gemm.lda), gemm.a_type);
+  place(1, b, batch * gemm.b_stride + column * (gemm.transpose_b ? gemm.ldb : 1), gemm.b_type);
+  place(2, c, batch * gemm.c_stride + row * gemm.ldc + column, gemm.c_type);
+  place(3, oneDnn.scratch(worker), 0, HS_I8);
 
   [[maybe_unused]] dnnl_status_t status = dnnl().dnnl_primitive_execute(
-      part.primitive, oneDnn.stream(worker), int(arguments.list.size()), arguments.list.data());
-  assert(status == dnnl_success && "a created primitive with valid pointers runs");
+      part.primitive, oneDnn.stream(worker), int(arguments.size()), arguments.data());
+  assert(status == dnnl_success && "a primitive that was created runs on valid pointers");
 }
 
 } // namespace halfstep::runtime

@@ -2,14 +2,11 @@
 //
 // Matrix products by oneDNN, whose shared library is loaded only when a plan has one.
 //
-// A product is cut into blocks that depend on its shape alone, and each block is one oneDNN call on
-// one thread. oneDNN's own threading picks another blocking for another number of threads, down to
-// how the inner dimension is split: the same program would give other bits on another machine.
-//
 //===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_ONEDNN_H
 #define HALFSTEP_RUNTIME_ONEDNN_H
 
+#include "runtime/GemmBlock.h"
 #include "runtime/Memory.h"
 #include "runtime/step_abi.h"
 
@@ -20,14 +17,6 @@
 struct dnnl_stream;
 
 namespace halfstep::runtime {
-
-/// The size of the blocks of a product: `batch` whole matrices, or a part of one.
-struct GemmBlock {
-  int64_t batch, rows, columns;
-};
-
-/// Chooses the finest cut that is worth a thread and costs at most a tenth more work.
-GemmBlock chooseGemmBlock(const hs_gemm &gemm);
 
 /// What the products of one session share: a stream and scratch memory for each worker.
 class OneDnn {

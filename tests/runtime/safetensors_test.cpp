@@ -85,7 +85,8 @@ TEST(Safetensors, NoByteOfTheHeaderLeadsOutside) {
       std::string changed = file;
       changed[i] = char(byte);
       errorOf([&] {
-        for (const NamedTensor &tensor : Safetensors::parse("test", changed).tensors()) {
+        Safetensors parsed = Safetensors::parse("test", changed);
+        for (const NamedTensor &tensor : parsed.tensors()) {
           auto *begin = static_cast<const char *>(tensor.data);
           EXPECT_GE(begin, changed.data());
           EXPECT_LE(begin + tensor.bytes, changed.data() + changed.size());
