@@ -1,0 +1,140 @@
+//===- BodyEvaluation.cpp - a group's body at a row, and at a vector of columns -------------===//
+
+#include "codegen/BodyEvaluation.h"
+
+#include "mlir/IR/IRMapping.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace halfstep::kernel;
+using namespace halfstep::codegen;
+
+/// Clones an operation of the body at `width` columns.
+static Value cloneAt(KernelBuilder &b, Operation &op, int64_t width,
+                     llvm::function_ref<Value(Value)> get) {
+  IRMapping map;
+  for (Value operand : op.getOperands())
+    map.map(operand, get(operand));
+  Value result = b.clone(op, map)->getResult(0);
+  result.setType(KernelBuilder::vectorOf(result.getType(), width));
+  return result;
+}
+
+ValueMap halfstep::codegen::computeUniformValues(KernelBuilder &b, const KernelForm &form,
+                                                 ValueRange buffers) {
+  ValueMap values;
+  Block &body = GroupOp(form.group).getBlock();
+  for (BlockArgument argument : body.getArguments())
+    if (form.isUniform(argument) && !argument.use_empty()) {
+      unsigned i = argument.getArgNumber();
+      values[argument] = b.load(buffers[i], form.buffers[i].storage, 0);
+    }
+  for (Operation &op : body.without_terminator())
+    if (form.isUniform(op.getResult(0)) && !isa<IndexOp>(op))
+      values[op.getResult(0)] =
+          cloneAt(b, op, 0, [&](Value operand) { return values.lookup(operand); });
+  return values;
+}
+
+//===---------------------------------------------------------------------------------------===//
+// Row
+//===---------------------------------------------------------------------------------------===//
+
+Row::Row(KernelBuilder &b, const KernelForm &form, ValueRange buffers, const ValueMap &uniform,
+         Value row, Value depth)
+    : form(form), values(uniform), positions(form.outer.size()), depth(depth) {
+  for (size_t i = positions.size(); i-- > 0;) {
+    positions[i] = i == 0 ? row : b.remainder(row, form.outer[i]);
+    row = i == 0 ? row : b.divide(row, form.outer[i]);
+  }
+  for (auto [pointer, view] : llvm::zip(buffers, form.buffers)) {
+    Value offset;
+    auto advance = [&](Value position, int64_t stride) {
+      if (stride && position) {
+        Value step = b.mul(position, stride);
+        offset = offset ? b.add(offset, step) : step;
+      }
+    };
+    for (auto [position, stride] : llvm::zip(positions, view.outer))
+      advance(position, stride);
+    advance(depth, view.depth);
+    pointers.push_back(offset ? b.element(pointer, view.storage, offset) : pointer);
+  }
+}
+
+void Row::advanceDepth(KernelBuilder &b, Value position) {
+  for (auto [pointer, view] : llvm::zip(pointers, form.buffers))
+    if (view.depth)
+      pointer = b.element(pointer, view.storage, b.mul(position, view.depth));
+}
+
+void Row::computeValues(KernelBuilder &b, unsigned walk) {
+  Block &body = GroupOp(form.group).getBlock();
+  for (BlockArgument argument : body.getArguments())
+    if (!form.isElement(argument) && !values.count(argument) && !argument.use_empty() &&
+        (depth || !form.variesAlongDepth(argument))) {
+      unsigned i = argument.getArgNumber();
+      values[argument] = b.load(pointers[i], form.buffers[i].storage, 0);
+    }
+  for (Operation &op : body.without_terminator()) {
+    Value value = op.getResult(0);
+    if (form.isElement(value) || isa<ReduceOp>(op) || values.count(value) ||
+        form.values.phase(value) > walk || (!depth && form.variesAlongDepth(value)))
+      continue;
+    auto index = dyn_cast<IndexOp>(op);
+    if (!index) {
+      values[value] = cloneAt(b, op, 0, [&](Value operand) { return values.lookup(operand); });
+      continue;
+    }
+    int place = form.places[index.getDimension()];
+    values[value] =
+        place == KernelForm::Nowhere || place == KernelForm::Column
+            ? b.constant(b.getI32Type(), 0)
+            : b.create<arith::TruncIOp>(b.getI32Type(),
+                                        place == KernelForm::Depth ? depth : positions[place])
+                  .getResult();
+  }
+}
+
+//===---------------------------------------------------------------------------------------===//
+// Tile
+//===---------------------------------------------------------------------------------------===//
+
+Value Tile::address(KernelBuilder &b, unsigned buffer) const {
+  const View &view = row.form.buffers[buffer];
+  if (!view.inner)
+    return row.pointers[buffer];
+  return b.element(row.pointers[buffer], view.storage, b.mul(column, view.inner));
+}
+
+Value Tile::get(KernelBuilder &b, Value value) {
+  if (Value known = computed.lookup(value))
+    return known;
+  Value result;
+  if (!row.form.isElement(value)) {
+    result = b.splat(row.values.lookup(value), width);
+  } else if (auto argument = dyn_cast<BlockArgument>(value)) {
+    const View &view = row.form.buffers[argument.getArgNumber()];
+    result = b.loadStrided(address(b, argument.getArgNumber()), view.storage, width, view.inner);
+  } else if (isa<IndexOp>(value.getDefiningOp())) {
+    SmallVector<int32_t> offsets(width);
+    std::iota(offsets.begin(), offsets.end(), 0);
+    Value first = b.create<arith::TruncIOp>(b.getI32Type(), column);
+    result = b.add(b.splat(first, width), b.create<arith::ConstantOp>(b.getI32VectorAttr(offsets)));
+  } else {
+    result =
+        cloneAt(b, *value.getDefiningOp(), width, [&](Value operand) { return get(b, operand); });
+  }
+  return computed[value] = result;
+}
+
+void Tile::store(KernelBuilder &b, ArrayRef<KernelForm::Store> stores) {
+  SmallVector<Value> values;
+  for (KernelForm::Store store : stores)
+    values.push_back(get(b, store.value));
+  for (auto [store, value] : llvm::zip(stores, values)) {
+    const View &view = row.form.buffers[store.buffer];
+    b.storeStrided(value, address(b, store.buffer), view.storage, view.inner);
+  }
+}

@@ -1,0 +1,66 @@
+//===- BodyEvaluation.h - a group's body at a row, and at a vector of columns ---------------===//
+//
+// A kernel evaluates the body by cloning its operations: once a row for what does not differ from
+// column to column, on vectors for the rest, in whatever walk needs it. Values are remembered, so
+// that each is computed once for the columns at hand.
+//
+//===---------------------------------------------------------------------------------------===//
+
+#ifndef HALFSTEP_CODEGEN_BODYEVALUATION_H
+#define HALFSTEP_CODEGEN_BODYEVALUATION_H
+
+#include "codegen/KernelBuilder.h"
+#include "codegen/KernelForm.h"
+
+namespace halfstep::codegen {
+
+using ValueMap = llvm::DenseMap<Value, Value>;
+
+/// A row of the space: the buffers' addresses there, and the values that it has one of.
+class Row {
+public:
+  /// `row` counts the points of the outer dimensions; `depth` is the position in the reduced
+  /// dimension of Form::Columns. `uniform` holds what is the same in every row.
+  Row(KernelBuilder &b, const KernelForm &form, ValueRange buffers, const ValueMap &uniform,
+      Value row, Value depth = Value());
+
+  /// Computes the row's values that are known in `walk`, or in one before it.
+  void computeValues(KernelBuilder &b, unsigned walk);
+
+  /// Moves to a position in the reduced dimension.
+  void advanceDepth(KernelBuilder &b, Value position);
+
+  const KernelForm &form;
+  SmallVector<Value> pointers;
+  ValueMap values;
+  SmallVector<Value> positions; ///< in the outer dimensions
+  Value depth;
+};
+
+/// `width` neighbouring columns of a row, from column `column` on.
+class Tile {
+public:
+  Tile(const Row &row, Value column, int64_t width) : row(row), column(column), width(width) {}
+
+  /// The value at the tile's columns, computed where the builder stands.
+  Value get(KernelBuilder &b, Value value);
+  /// Says what a value is, in place of computing it.
+  void set(Value value, Value known) { computed[value] = known; }
+  /// Computes every store's value, then stores them: a buffer may be updated in place.
+  void store(KernelBuilder &b, ArrayRef<KernelForm::Store> stores);
+  /// The address of a buffer's element at the tile's first column.
+  Value address(KernelBuilder &b, unsigned buffer) const;
+
+private:
+  const Row &row;
+  Value column;
+  int64_t width;
+  ValueMap computed;
+};
+
+/// The values that are the same at every point of the space: computed once a call.
+ValueMap computeUniformValues(KernelBuilder &b, const KernelForm &form, ValueRange buffers);
+
+} // namespace halfstep::codegen
+
+#endif // HALFSTEP_CODEGEN_BODYEVALUATION_H

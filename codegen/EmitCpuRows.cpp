@@ -1,0 +1,107 @@
+//===- EmitCpuRows.cpp - groups with reductions over the last dimension --------------------===//
+//
+// A row that fits one vector is read once and stays in registers. A longer one is walked once for
+// each reduction that waits for another, and once more for what waits for the last.
+//
+//===---------------------------------------------------------------------------------------===//
+
+#include "codegen/CpuGroupEmitter.h"
+#include "ir/ReductionTree.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace halfstep::kernel;
+using namespace halfstep::codegen;
+
+void CpuGroupEmitter::emitRowUnit(Value unit) {
+  bool isPartial = GroupOp(form.group).getPartial();
+  int64_t chunks = isPartial ? RowTree(form.columns).chunks : 1;
+  Value chunk = isPartial ? b.remainder(unit, chunks) : Value();
+  Row row(b, form, buffers, uniform, b.divide(unit, chunks));
+  if (form.columns <= shortRow)
+    emitShortRow(row);
+  else
+    emitLongRow(row, chunk);
+  storeRow(row, chunk);
+}
+
+void CpuGroupEmitter::emitShortRow(Row &row) {
+  Tile tile(row, b.constant(0), form.columns);
+  SmallVector<KernelForm::Store> stores;
+  for (unsigned walk = 0; walk < form.values.walks(); ++walk) {
+    row.computeValues(b, walk);
+    for (ReduceOp reduce : form.reductions(walk))
+      row.values[reduce.getResult()] =
+          b.combineLanes(reduce.getKind(), tile.get(b, reduce.getInput()));
+    stores.append(form.elementStores(walk));
+  }
+  tile.store(b, stores);
+}
+
+void CpuGroupEmitter::emitLongRow(Row &row, Value chunk) {
+  if (!chunk)
+    chooseKeptValues();
+  for (unsigned walk = 0; walk < form.values.walks(); ++walk) {
+    row.computeValues(b, walk);
+    SmallVector<ReduceOp> reduces = form.reductions(walk);
+    SmallVector<KernelForm::Store> stores = form.elementStores(walk);
+    auto evaluate = [&](Value column, int64_t count) {
+      Tile tile = walkTile(row, column, count, walk);
+      SmallVector<Value> values;
+      for (ReduceOp reduce : reduces)
+        values.push_back(tile.get(b, reduce.getInput()));
+      for (auto [value, array] : kept)
+        if (form.values.phase(value) == walk)
+          b.store(tile.get(b, value), b.element(array, value.getType(), column), value.getType());
+      tile.store(b, stores);
+      return values;
+    };
+    if (reduces.empty()) {
+      if (!stores.empty())
+        forTiles(b, {form.columns, 1, form.columns, Value()}, width,
+                 [&](Value column, int64_t count) { evaluate(column, count); });
+      continue;
+    }
+    RowReduction reduction(b, entry, width);
+    for (ReduceOp reduce : reduces)
+      reduction.add(reduce.getKind(), reduce.getType());
+    SmallVector<Value> results = chunk ? reduction.reduceChunk(form.columns, chunk, evaluate)
+                                       : reduction.reduce(form.columns, evaluate);
+    for (auto [reduce, result] : llvm::zip(reduces, results))
+      row.values[reduce.getResult()] = result;
+  }
+}
+
+void CpuGroupEmitter::storeRow(Row &row, Value chunk) {
+  row.computeValues(b, form.values.walks());
+  SmallVector<Value> values;
+  for (KernelForm::Store store : form.rowStores()) {
+    const View &view = form.buffers[store.buffer];
+    Value pointer = row.pointers[store.buffer];
+    if (chunk)
+      pointer = b.element(pointer, view.storage, b.mul(chunk, view.inner));
+    b.store(row.values.lookup(store.value), pointer, view.storage);
+  }
+}
+
+/// Exponentials and their like are not computed twice, if a row of them fits the first caches.
+void CpuGroupEmitter::chooseKeptValues() {
+  constexpr int64_t longest = 1 << 14;
+  if (form.columns > longest)
+    return;
+  for (Operation &op : GroupOp(form.group).getBlock().without_terminator()) {
+    Value value = op.getResult(0);
+    if (isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::PowFOp>(op) &&
+        form.isElement(value) && form.values.lastWalk(value) > form.values.phase(value))
+      kept[value] = b.stack(entry, value.getType(), form.columns);
+  }
+}
+
+Tile CpuGroupEmitter::walkTile(const Row &row, Value column, int64_t count, unsigned walk) {
+  Tile tile(row, column, count);
+  for (auto [value, array] : kept)
+    if (walk > form.values.phase(value))
+      tile.set(value, b.load(b.element(array, value.getType(), column), value.getType(), count));
+  return tile;
+}

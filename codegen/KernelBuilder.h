@@ -1,0 +1,112 @@
+//===- KernelBuilder.h - the vocabulary that kernels are emitted in ------------------------===//
+//
+// Kernels are func, scf, arith, math and one-dimensional vectors over !llvm.ptr: element type and
+// alignment of an access are said where it is made, and no later pass decides the order of
+// anything. Width 0 stands for a scalar.
+//
+//===---------------------------------------------------------------------------------------===//
+
+#ifndef HALFSTEP_CODEGEN_KERNELBUILDER_H
+#define HALFSTEP_CODEGEN_KERNELBUILDER_H
+
+#include "ir/KernelDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace halfstep::codegen {
+
+using mlir::ArrayRef;
+using mlir::SmallVector;
+using mlir::Type;
+using mlir::Value;
+using mlir::ValueRange;
+
+class KernelBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+
+  Value constant(int64_t value) { return constant(getI64Type(), value); }
+  Value constant(Type type, int64_t value) {
+    return create<mlir::arith::ConstantOp>(getIntegerAttr(type, value));
+  }
+  Value add(Value x, Value y) { return create<mlir::arith::AddIOp>(x, y); }
+  Value add(Value x, int64_t y) { return y ? add(x, constant(x.getType(), y)) : x; }
+  Value sub(Value x, Value y) { return create<mlir::arith::SubIOp>(x, y); }
+  Value mul(Value x, int64_t y) {
+    return y == 1 ? x : create<mlir::arith::MulIOp>(x, constant(x.getType(), y)).getResult();
+  }
+  Value divide(Value x, int64_t y) {
+    return y == 1 ? x : create<mlir::arith::DivUIOp>(x, constant(x.getType(), y)).getResult();
+  }
+  Value remainder(Value x, int64_t y) {
+    Value c = constant(x.getType(), y == 1 ? 0 : y);
+    return y == 1 ? c : create<mlir::arith::RemUIOp>(x, c).getResult();
+  }
+  Value smaller(Value x, Value y) { return create<mlir::arith::MinUIOp>(x, y); }
+
+  /// `type` itself for width 0, else a vector of it.
+  static Type vectorOf(Type type, int64_t width);
+  Value splat(Value scalar, int64_t width);
+  /// An integer in a scalar or in every lane of a vector.
+  Value number(Type type, int64_t value);
+
+  /// The address of element `index`, counted in elements of `storage`.
+  Value element(Value pointer, Type storage, Value index);
+  /// Neighbouring elements, in their compute type.
+  Value load(Value pointer, Type storage, int64_t width);
+  void store(Value value, Value pointer, Type storage);
+  /// Elements `stride` apart, which may be 0.
+  Value loadStrided(Value pointer, Type storage, int64_t width, int64_t stride);
+  void storeStrided(Value value, Value pointer, Type storage, int64_t stride);
+  /// What is in memory, as it is there (i8 for booleans, i16 for bf16), from and to compute types.
+  Value loadRaw(Value pointer, Type storage, int64_t width);
+  Value widen(Value raw, Type storage);
+  Value narrow(Value value, Type storage);
+
+  Value combine(kernel::ReduceKind kind, Value x, Value y);
+  Value identity(kernel::ReduceKind kind, Type scalar, int64_t width);
+  /// The lanes of a vector combined in pairs, lowest index bit first. Lanes missing to a power of
+  /// two count as the identity.
+  Value combineLanes(kernel::ReduceKind kind, Value vector);
+
+  /// Memory of the kernel's own: `count` elements, at the start of the function `entry`.
+  Value stack(mlir::Block *entry, Type type, int64_t count);
+
+  /// for (i = from; i < to; i += step) body(i)
+  template <typename Body> void loop(Value from, Value to, int64_t step, Body body) {
+    auto loop = create<mlir::scf::ForOp>(from, to, constant(step));
+    InsertionGuard guard(*this);
+    setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
+  }
+  /// The same, carrying values from one iteration to the next: values = body(i, values).
+  template <typename Body>
+  SmallVector<Value> fold(Value from, Value to, int64_t step, SmallVector<Value> values,
+                          Body body) {
+    auto loop = create<mlir::scf::ForOp>(from, to, constant(step), values);
+    InsertionGuard guard(*this);
+    setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> carried(loop.getRegionIterArgs());
+    create<mlir::scf::YieldOp>(body(loop.getInductionVar(), carried));
+    return loop.getResults();
+  }
+  /// if (x == y) body()
+  template <typename Body> void ifEqual(Value x, Value y, Body body) {
+    Value equal = create<mlir::arith::CmpIOp>(mlir::arith::CmpIPredicate::eq, x, y);
+    auto conditional = create<mlir::scf::IfOp>(equal, /*withElseRegion=*/false);
+    InsertionGuard guard(*this);
+    setInsertionPointToStart(conditional.thenBlock());
+    body();
+  }
+
+private:
+  Value roundToBFloat16(Value value);
+};
+
+} // namespace halfstep::codegen
+
+#endif // HALFSTEP_CODEGEN_KERNELBUILDER_H

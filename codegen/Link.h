@@ -1,0 +1,24 @@
+//===- Link.h - object code into what can be loaded and run --------------------------------===//
+
+#ifndef HALFSTEP_CODEGEN_LINK_H
+#define HALFSTEP_CODEGEN_LINK_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace halfstep::codegen {
+
+/// Links an object file into a shared object without the C library, and gives its bytes. The
+/// functions that it does not define are left to the process that loads it.
+llvm::Expected<std::string> linkShared(llvm::StringRef object);
+
+/// Writes the training executable `path`: the runner's bytes, then the artefact and the initial
+/// weights as runtime/Payload.h lays them out. The file is complete or not there.
+llvm::Error writeExecutable(llvm::StringRef path, llvm::StringRef artefact, llvm::StringRef weights,
+                            llvm::StringRef runnerPath);
+
+} // namespace halfstep::codegen
+
+#endif // HALFSTEP_CODEGEN_LINK_H

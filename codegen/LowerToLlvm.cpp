@@ -1,0 +1,68 @@
+//===- LowerToLlvm.cpp - from kernels to LLVM IR -------------------------------------------===//
+//
+// One conversion with one type converter. Elementary functions of f32 become polynomials on the
+// way, those of f64 calls of the C library, which the process that loads the artefact provides.
+//
+//===---------------------------------------------------------------------------------------===//
+
+#include "codegen/LowerToLlvm.h"
+#include "codegen/MathPolynomials.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+
+using namespace mlir;
+
+void halfstep::codegen::loadKernelDialects(MLIRContext &context) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  context.appendDialectRegistry(registry);
+  context
+      .loadDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+                   LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
+}
+
+LogicalResult halfstep::codegen::lowerToLlvm(ModuleOp kernels) {
+  MLIRContext *context = kernels.getContext();
+  LowerToLLVMOptions options(context);
+  options.overrideIndexBitwidth(64);
+  LLVMTypeConverter converter(context, options);
+  RewritePatternSet patterns(context);
+  populateMathPolynomialPatterns(patterns);
+  arith::populateArithToLLVMConversionPatterns(converter, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+  populateSCFToControlFlowConversionPatterns(patterns);
+  populateFuncToLLVMConversionPatterns(converter, patterns);
+  populateVectorToLLVMConversionPatterns(converter, patterns);
+  populateMathToLLVMConversionPatterns(converter, patterns);
+  populateMathToLibmConversionPatterns(patterns); // what is left
+  LLVMConversionTarget target(*context);
+  target.addLegalDialect<LLVM::LLVMDialect>();
+  target.addLegalOp<ModuleOp>();
+  target.markUnknownOpDynamicallyLegal([](Operation *) { return false; });
+  return applyFullConversion(kernels, target, std::move(patterns));
+}
+
+std::unique_ptr<llvm::Module> halfstep::codegen::translateToLlvmIr(ModuleOp kernels,
+                                                                   llvm::LLVMContext &context) {
+  if (failed(lowerToLlvm(kernels)))
+    return nullptr;
+  return translateModuleToLLVMIR(kernels, context, "halfstep");
+}

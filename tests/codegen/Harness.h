@@ -1,0 +1,54 @@
+//===- Harness.h - compiled kernels, called as the runtime calls them -----------------------===//
+
+#ifndef HALFSTEP_TESTS_CODEGEN_HARNESS_H
+#define HALFSTEP_TESTS_CODEGEN_HARNESS_H
+
+#include "codegen/EmitCpu.h"
+#include "runtime/step_abi.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace halfstep::tests {
+
+/// The contents of a launch's buffers.
+using Buffers = std::vector<std::vector<char>>;
+
+/// A kernel in this process.
+struct Kernel {
+  hs_kernel function = nullptr;
+  codegen::Work work{};
+
+  /// Runs all units: in one call, or in `pieces` calls, the last units first.
+  void run(Buffers &buffers, int64_t pieces = 1) const;
+};
+
+/// The kernels of a module, compiled, linked and loaded.
+class Library {
+public:
+  /// `text` holds kernel.group and kernel.contract ops. Failures are gtest failures.
+  explicit Library(const std::string &text, const std::string &cpu = "native");
+  ~Library();
+  Library(const Library &) = delete;
+
+  /// The module as parsed, for its groups; long column reductions are split.
+  mlir::ModuleOp module() { return *parsed; }
+  const Kernel &operator[](llvm::StringRef name) { return kernels[name.str()]; }
+
+private:
+  void load(const std::string &text, const std::string &cpu);
+
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> parsed;
+  std::map<std::string, Kernel> kernels;
+  void *handle = nullptr;
+};
+
+} // namespace halfstep::tests
+
+#endif // HALFSTEP_TESTS_CODEGEN_HARNESS_H
