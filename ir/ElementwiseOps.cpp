@@ -87,6 +87,8 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
   return getX().getType() == getType() ? getX() : Value();
 }
 
+Precision MapOp::precision() { return Precision(getCategory()); }
+
 LogicalResult MapOp::verify() {
   Block &body = getBody().front();
   if (body.getNumArguments() != getNumOperands())

@@ -84,8 +84,10 @@ bool halfstep::isContiguous(const Access &access, ArrayRef<int64_t> sizes) {
          ArrayRef(access.strides) == ArrayRef(rowMajor(sizes));
 }
 
-Attribute halfstep::splatValue(Value value) {
-  auto constant = resolve(value).root.getDefiningOp<arith::ConstantOp>();
-  auto elements = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : nullptr;
-  return elements ? elements.getSplatValue<Attribute>() : Attribute();
+bool halfstep::isUniformConstant(Value value) {
+  Operation *op = resolve(value).root.getDefiningOp();
+  if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op))
+    return isa<SplatElementsAttr>(constant.getValue());
+  return isa_and_nonnull<ScalarOpInterface>(op) &&
+         llvm::all_of(op->getOperands(), isUniformConstant);
 }

@@ -37,8 +37,9 @@ bool isContiguous(const Access &access, llvm::ArrayRef<int64_t> sizes);
 std::optional<Sizes> reshapeStrides(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> strides,
                                     llvm::ArrayRef<int64_t> to);
 
-/// The constant that all elements of `value` have, if it is a view of a splat constant.
-mlir::Attribute splatValue(mlir::Value value);
+/// Whether all elements of `value` are one number that is known now: a splat constant, or an
+/// elementwise op on such values. Readers compute it themselves; it is never in memory.
+bool isUniformConstant(mlir::Value value);
 
 } // namespace halfstep
 

@@ -151,8 +151,7 @@ struct Autodiff : halfstep::impl::AutodiffPassBase<Autodiff> {
   }
 
   void eraseDead() {
-    for (Operation &op :
-         llvm::make_early_inc_range(llvm::reverse(function.front().without_terminator())))
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(function.front())))
       if (isOpTriviallyDead(&op))
         op.erase();
   }

@@ -74,7 +74,7 @@ private:
   }
   void addInput(Operation *op, Value operand) {
     Value root = resolve(operand).root;
-    if (isInside(root) || splatValue(operand) || root.getDefiningOp<IotaOp>())
+    if (isInside(root) || isUniformConstant(operand) || root.getDefiningOp<IotaOp>())
       return;
     Key buffer(root, group.operandStrides(op, operand));
     if (!llvm::is_contained(buffers, buffer))
@@ -89,19 +89,32 @@ private:
   /// The element of `operand` at the current point of the space.
   Value element(ImplicitLocOpBuilder &b, ValueRange elements, Operation *op, Value operand) {
     Value root = resolve(operand).root;
-    Type type = kernel::computeType(typeOf(operand).getElementType());
-    if (Attribute splat = splatValue(operand)) {
-      if (auto number = dyn_cast<FloatAttr>(splat))
-        return b.create<arith::ConstantOp>(b.getFloatAttr(type, number.getValueAsDouble()));
-      return b.create<arith::ConstantOp>(
-          b.getIntegerAttr(type, cast<IntegerAttr>(splat).getValue()));
-    }
+    if (isUniformConstant(operand))
+      return constant(b, root);
     auto strides = group.operandStrides(op, operand);
     if (root.getDefiningOp<IotaOp>())
       return index(b, strides);
     if (isInside(root))
       return scalars.lookup(root);
     return elements[llvm::find(buffers, Key(root, strides)) - buffers.begin()];
+  }
+
+  /// A number that is known now, computed here; LLVM folds it.
+  Value constant(ImplicitLocOpBuilder &b, Value root) {
+    Operation *op = root.getDefiningOp();
+    if (auto scalar = dyn_cast<ScalarOpInterface>(op)) {
+      ExprBuilder e{b};
+      return scalar
+          .scalar(e, llvm::map_to_vector(
+                         op->getOperands(),
+                         [&](Value operand) { return constant(b, resolve(operand).root); }))
+          .value;
+    }
+    auto splat = cast<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue());
+    Type type = kernel::computeType(splat.getElementType());
+    if (auto number = dyn_cast<FloatAttr>(splat.getSplatValue<Attribute>()))
+      return b.create<arith::ConstantOp>(b.getFloatAttr(type, number.getValueAsDouble()));
+    return b.create<arith::ConstantOp>(b.getIntegerAttr(type, splat.getSplatValue<APInt>()));
   }
 
   /// The position in the one dimension of the space that `strides` walks.

@@ -52,8 +52,6 @@ Sizes FusionGroup::kernelSpace() const {
   Sizes result(space);
   if (reduces()) {
     result.resize(runBegin);
-    if (reducesRows())
-      result.append(kept().begin() + runBegin, kept().end());
     result.push_back(product(runBegin, runEnd));
     if (!reducesRows())
       result.push_back(product(runEnd, space.size()));
@@ -88,7 +86,7 @@ bool FusionGroup::isValid() const {
     bool isReduction = isa<ReductionOpInterface>(op);
     bool usesReduced = false;
     for (Value operand : op->getOperands()) {
-      if (splatValue(operand))
+      if (isUniformConstant(operand))
         continue;
       Sizes strides = operandStrides(op, operand);
       Operation *producer = resolve(operand).root.getDefiningOp();
@@ -176,7 +174,8 @@ static FusionGroup groupOfOne(Operation *op) {
 FusionPlan::FusionPlan(func::FuncOp function, bool fuse) : function(function) {
   for (Operation &op : function.front()) {
     position[&op] = position.size();
-    if (!isa<ScalarOpInterface, MapOp, ReductionOpInterface>(op))
+    if (!isa<ScalarOpInterface, MapOp, ReductionOpInterface>(op) ||
+        (isa<ScalarOpInterface>(op) && isUniformConstant(op.getResult(0))))
       continue;
     storage.push_back(std::make_unique<FusionGroup>(groupOfOne(&op)));
     groups[&op] = storage.back().get();
@@ -259,19 +258,30 @@ void FusionPlan::fuseProducers() {
           merge(groupOf(producer), groupOf(&op));
 }
 
-/// Readers of one buffer share the read.
+/// Readers of one buffer share the read, and scalars, of which there are many small ones, a launch:
+/// their own or that of a reduction to a scalar.
 void FusionPlan::fuseSiblings() {
   DenseMap<Value, SmallVector<Operation *>> readers;
   for (Operation &op : function.front())
     if (groupOf(&op))
       for (Value operand : op.getOperands())
-        if (!splatValue(operand))
+        if (!isUniformConstant(operand))
           readers[resolve(operand).root].push_back(&op);
   for (Operation &op : function.front())
     if (groupOf(&op))
       for (Value operand : op.getOperands())
-        if (!splatValue(operand))
+        if (!isUniformConstant(operand))
           merge(groupOf(readers[resolve(operand).root].front()), groupOf(&op));
+  SmallVector<Operation *> scalars;
+  for (Operation &op : function.front()) {
+    if (!groupOf(&op) || !groupOf(&op)->kept().empty())
+      continue;
+    for (Operation *other : scalars)
+      if (groupOf(other)->space.empty() || groupOf(&op)->space.empty())
+        merge(groupOf(other), groupOf(&op));
+    if (scalars.empty() || groupOf(scalars.back()) != groupOf(&op))
+      scalars.push_back(&op);
+  }
 }
 
 /// Topological order that follows the program's where it can.

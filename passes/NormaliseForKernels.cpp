@@ -47,7 +47,8 @@ void splitReduction(ReductionOpInterface reduction) {
   Operation *op = reduction;
   Value x = op->getOperand(0);
   OpBuilder b(op);
-  for (auto &run : llvm::reverse(runs(typeOf(x).getShape(), reduction.getAxes()))) {
+  auto allRuns = runs(typeOf(x).getShape(), reduction.getAxes());
+  for (auto &run : llvm::reverse(allRuns)) {
     IRMapping mapping;
     mapping.map(op->getOperand(0), x);
     auto part = cast<ReductionOpInterface>(b.clone(*op, mapping));
@@ -110,7 +111,7 @@ void broadcastBatch(MatmulOp op) {
 void materialise(OpOperand &operand) {
   Value value = operand.get();
   Access access = resolve(value);
-  bool isStored = !access.root.getDefiningOp<IotaOp>() && !splatValue(value);
+  bool isStored = !access.root.getDefiningOp<IotaOp>() && !isUniformConstant(value);
   if (isStored && isContiguous(access, typeOf(value).getShape()))
     return;
   ImplicitLocOpBuilder b(value.getLoc(), operand.getOwner());
