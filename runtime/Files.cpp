@@ -7,6 +7,7 @@
 #include "runtime/Files.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -124,7 +125,30 @@ ReplacedFile::~ReplacedFile() {
     unlink(part.c_str());
 }
 
+namespace {
+// While this lives, a write beyond the user's file size limit (ulimit -f) fails, instead of also
+// ending the process by a signal.
+class SizeLimitAsError {
+public:
+  SizeLimitAsError() {
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &signals, &before);
+  }
+  ~SizeLimitAsError() {
+    constexpr timespec now{};
+    if (!sigismember(&before, SIGXFSZ))
+      sigtimedwait(&signals, nullptr, &now); // takes back a signal that is waiting
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+private:
+  sigset_t signals, before;
+};
+} // namespace
+
 void ReplacedFile::write(const void *data, size_t bytes) {
+  SizeLimitAsError guard;
   auto *next = static_cast<const char *>(data);
   while (bytes > 0) {
     ssize_t written = ::write(file.get(), next, bytes);
@@ -144,10 +168,10 @@ void ReplacedFile::commit() {
     throw systemError(path, "cannot replace");
   file = Descriptor();
 
-  // The new name is safe on disk only when its folder is.
+  // The new name is safe on disk only when its folder is. Some file systems cannot sync folders.
   std::string folder = std::filesystem::path(target).parent_path().string();
   Descriptor directory(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0 || fsync(directory.get()) != 0)
+  if (directory.get() < 0 || (fsync(directory.get()) != 0 && errno != EINVAL))
     throw systemError(path, "cannot sync its folder");
 }
 
