@@ -40,9 +40,9 @@ public:
 private:
   FailureOr<int64_t> sizeOf(const onnx::TensorShapeProto::Dimension &dim, int position,
                             StringRef input);
-  int64_t note(StringRef name, int64_t size, bool isAssumed = false) {
+  int64_t note(StringRef name, int64_t size, int position, bool isAssumed = false) {
     if (name.empty() || named.insert(name).second)
-      result.dimensions.push_back({name.str(), size, isAssumed});
+      result.dimensions.push_back({name.str(), size, position == 0, isAssumed});
     return size;
   }
 
@@ -50,7 +50,6 @@ private:
   MLIRContext *context;
   llvm::StringSet<> named;
   bool batchUsed = false;
-  std::optional<int64_t> fixedBatch;
 };
 
 FailureOr<int64_t> DimensionBinder::sizeOf(const onnx::TensorShapeProto::Dimension &dim,
@@ -60,24 +59,22 @@ FailureOr<int64_t> DimensionBinder::sizeOf(const onnx::TensorShapeProto::Dimensi
     if (dim.dim_value() < 1)
       return emitError(loc) << "dimension " << position << " of this graph input is "
                             << dim.dim_value() << "; sizes are at least 1";
-    if (position == 0 && !fixedBatch)
-      fixedBatch = dim.dim_value();
     return dim.dim_value();
   }
   StringRef name = dim.dim_param();
   if (auto bound = options.bindings.find(name.str());
       !name.empty() && bound != options.bindings.end())
-    return note(name, bound->second);
+    return note(name, bound->second, position);
   // Another input may carry the batch under this name.
   for (const DimensionBinding &known : result.dimensions)
     if (!name.empty() && known.name == name)
       return known.size;
   if (position == 0 && options.batch) {
     batchUsed = true;
-    return note(name, *options.batch);
+    return note(name, *options.batch, position);
   }
   if (options.assumedSize)
-    return note(name, *options.assumedSize, /*isAssumed=*/true);
+    return note(name, *options.assumedSize, position, /*isAssumed=*/true);
 
   bool usage = position == 0 || !name.empty();
   InFlightDiagnostic diag = emitError(usage ? commandLineLocation(context, input) : loc);
@@ -135,15 +132,19 @@ LogicalResult DimensionBinder::finish(StringRef path) {
                                           : "the named dimensions are: " + names);
       return diag;
     }
-  if (options.batch && !batchUsed && fixedBatch && *fixedBatch != *options.batch) {
+  for (const GraphInput &input : result.inputs)
+    if (input.type.getRank()) {
+      result.batch = input.type.getDimSize(0);
+      break;
+    }
+  if (options.batch && !batchUsed && *options.batch != result.batch) {
     InFlightDiagnostic diag = emitError(commandLineLocation(context, "--batch"))
-                              << "the model is fixed to a batch of " << *fixedBatch;
-    diag.attachNote() << "help: use --batch " << *fixedBatch
+                              << "the leading dimension of the model's inputs is " << result.batch
+                              << ", not " << *options.batch;
+    diag.attachNote() << "help: use --batch " << result.batch
                       << ", or export the model with a dynamic first dimension";
     return diag;
   }
-  if (!result.inputs.empty() && result.inputs.front().type.getRank())
-    result.batch = result.inputs.front().type.getDimSize(0);
   return success();
 }
 

@@ -22,7 +22,7 @@ struct GraphInput {
 struct BoundGraph {
   std::vector<GraphInput> inputs;
   std::vector<DimensionBinding> dimensions;
-  /// The leading dimension of the first input; 1 when there is none.
+  /// The leading dimension of the first input that has one; 1 when none has.
   int64_t batch = 1;
 };
 

@@ -76,6 +76,12 @@ FailureOr<ExternalData::File> ExternalData::open(StringRef location, Location lo
   return files[location] = File(std::move(*buffer));
 }
 
+bool ExternalData::isStoredIn(const onnx::TensorProto &tensor, StringRef path) const {
+  llvm::SmallString<256> file(folder);
+  llvm::sys::path::append(file, referenceOf(tensor).location.value_or(""));
+  return llvm::sys::fs::equivalent(file, path);
+}
+
 FailureOr<ExternalData::Range> ExternalData::read(const onnx::TensorProto &tensor, uint64_t size,
                                                   Location loc) {
   Reference reference = referenceOf(tensor);

@@ -35,6 +35,9 @@ public:
   /// The bytes that `tensor` refers to, which must be exactly `size` of them. Reports at `loc`.
   llvm::FailureOr<Range> read(const onnx::TensorProto &tensor, uint64_t size, mlir::Location loc);
 
+  /// True when `tensor` is stored in the existing file `path`.
+  bool isStoredIn(const onnx::TensorProto &tensor, llvm::StringRef path) const;
+
 private:
   using File = std::shared_ptr<llvm::MemoryBuffer>;
   llvm::FailureOr<File> open(llvm::StringRef location, mlir::Location loc);

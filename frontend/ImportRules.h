@@ -24,6 +24,8 @@ struct ImportRule {
   bool differentiable = true;
   /// Bit i: operand i says something about structure and is read when compiling, never trained.
   unsigned structural = 0;
+  /// The op is known when compiling or refused; folding binds it, its rule only refuses.
+  bool constantOnly = false;
 };
 
 llvm::ArrayRef<ImportRule> elementwiseRules();

@@ -44,14 +44,14 @@ LogicalResult unknown(OpBinder &b) {
 constexpr RuleCategory Widest = RuleCategory::Widest, None = RuleCategory::None;
 
 const ImportRule rules[] = {
-    {"Constant", 1, unknown, None, false},
-    {"ConstantOfShape", 9, unknown, None, false, 0b1},
+    {"Constant", 1, unknown, None, false, 0, true},
+    {"ConstantOfShape", 9, unknown, None, false, 0b1, true},
     {"Expand", 8, expand, Widest, true, 0b10},
     {"Flatten", 1, reshaped<flattenedSizes>, Widest},
-    {"Range", 11, unknown, None, false, 0b111},
+    {"Range", 11, unknown, None, false, 0b111, true},
     {"Reshape", 5, reshaped<reshapedSizes>, Widest, true, 0b10},
-    {"Shape", 1, unknown, None, false, 0b1},
-    {"Size", 1, unknown, None, false, 0b1},
+    {"Shape", 1, unknown, None, false, 0b1, true},
+    {"Size", 1, unknown, None, false, 0b1, true},
     {"Squeeze", 1, reshaped<squeezedSizes>, Widest, true, 0b10},
     {"Transpose", 1, transpose, Widest},
     {"Unsqueeze", 1, reshaped<unsqueezedSizes>, Widest, true, 0b10},

@@ -6,13 +6,13 @@
 #include "frontend/Fold.h"
 #include "frontend/ImportRules.h"
 #include "frontend/OnnxFile.h"
+#include "ir/TableDialect.h"
 #include "ir/TrainDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "onnx/shape_inference/implementation.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -30,13 +30,13 @@ class GraphImporter {
 public:
   GraphImporter(MLIRContext &context, OnnxFile &file, const BoundGraph &bound,
                 ExternalData &externalData)
-      : context(context), file(file), bound(bound), externalData(externalData), builder(&context) {}
+      : context(context), file(file), bound(bound), externalData(externalData), builder(&context),
+        live(liveNodes(file.graph())) {}
 
   FailureOr<ImportedModel> run();
 
 private:
   Location nameLocation(StringRef name) { return NameLoc::get(builder.getStringAttr(name)); }
-  void findLiveNodes();
   void nameNodes();
   LogicalResult bindInputs(GraphScope &scope);
   void importNode(const onnx::NodeProto &node, GraphScope &scope);
@@ -44,6 +44,7 @@ private:
   LogicalResult report(const GraphScope &scope);
   std::string parametersBehind(const onnx::NodeProto &node);
   LogicalResult finishFunction(func::FuncOp function, Block &entry, GraphScope &scope);
+  void stateShapes(GraphScope &scope);
   LogicalResult compareWithInference(GraphScope &scope);
 
   MLIRContext &context;
@@ -52,32 +53,14 @@ private:
   ExternalData &externalData;
   OpBuilder builder;
 
-  DenseSet<const onnx::NodeProto *> live;
+  /// What nothing reads is neither imported nor refused.
+  std::vector<const onnx::NodeProto *> live;
   DenseMap<const onnx::NodeProto *, Location> locations;
-  llvm::StringMap<const onnx::NodeProto *> producers;
   std::vector<Refusal> refusals;
   /// The parameters' contents; grows while arguments are added, so that addresses stay.
   std::deque<Weight> weights;
   size_t trainable = 0; // the first of `weights` are the file's float weights
 };
-
-/// Nodes that an output depends on. What nothing reads is neither imported nor refused.
-void GraphImporter::findLiveNodes() {
-  for (const onnx::NodeProto &node : file.graph().node())
-    for (const std::string &output : node.output())
-      producers.try_emplace(output, &node);
-  SmallVector<const onnx::NodeProto *> work;
-  auto reach = [&](StringRef name) {
-    const onnx::NodeProto *node = name.empty() ? nullptr : producers.lookup(name);
-    if (node && live.insert(node).second)
-      work.push_back(node);
-  };
-  for (const onnx::ValueInfoProto &output : file.graph().output())
-    reach(output.name());
-  while (!work.empty())
-    for (const std::string &input : work.pop_back_val()->input())
-      reach(input);
-}
 
 /// A node without a name is called by its op and position; of nodes with one name all but the first
 /// get a number.
@@ -203,6 +186,10 @@ std::string GraphImporter::parametersBehind(const onnx::NodeProto &node) {
   llvm::StringSet<> names;
   for (size_t i = 0; i < trainable; ++i)
     names.insert(weights[i].name);
+  llvm::StringMap<const onnx::NodeProto *> producers;
+  for (const onnx::NodeProto *each : live)
+    for (const std::string &output : each->output())
+      producers.try_emplace(output, each);
   std::string list;
   size_t count = 0;
   DenseSet<const onnx::NodeProto *> visited{&node};
@@ -293,16 +280,32 @@ LogicalResult GraphImporter::finishFunction(func::FuncOp function, Block &entry,
   return success();
 }
 
+static RankedTensorType typeOf(const Binding &binding) {
+  return cast<RankedTensorType>(binding.constant ? binding.constant.getType()
+                                                 : binding.value.getType());
+}
+
+/// Shapes that the file states beside its inputs follow from them, and exporters write them wrong
+/// or not at all. Those of the outputs become what was imported, the others go.
+void GraphImporter::stateShapes(GraphScope &scope) {
+  onnx::GraphProto &graph = *file.model.mutable_graph();
+  graph.clear_value_info();
+  for (onnx::ValueInfoProto &output : *graph.mutable_output()) {
+    Binding *binding = scope.lookup(output.name());
+    if (!binding || !output.type().has_tensor_type())
+      continue;
+    auto *shape = output.mutable_type()->mutable_tensor_type()->mutable_shape();
+    shape->clear_dim();
+    for (int64_t size : typeOf(*binding).getShape())
+      shape->add_dim()->set_dim_value(size);
+  }
+}
+
 /// Runs onnx's shape inference over the bound graph and compares: two derivations of every shape
 /// must agree where both have one.
 LogicalResult GraphImporter::compareWithInference(GraphScope &scope) {
   Location loc = fileLocation(&context, file.path);
-  // Shapes that the file states beside its inputs follow from them, and exporters write them wrong.
   onnx::GraphProto &graph = *file.model.mutable_graph();
-  graph.clear_value_info();
-  for (onnx::ValueInfoProto &output : *graph.mutable_output())
-    if (output.type().has_tensor_type())
-      output.mutable_type()->mutable_tensor_type()->clear_shape();
   try {
     onnx::shape_inference::InferShapes(
         file.model, onnx::OpSchemaRegistry::Instance(),
@@ -315,8 +318,7 @@ LogicalResult GraphImporter::compareWithInference(GraphScope &scope) {
     if (!binding || !info.type().has_tensor_type())
       return success();
     const onnx::TypeProto::Tensor &inferred = info.type().tensor_type();
-    auto type = cast<RankedTensorType>(binding->constant ? binding->constant.getType()
-                                                         : binding->value.getType());
+    RankedTensorType type = typeOf(*binding);
     bool agree = elementType(&context, inferred.elem_type()) == type.getElementType();
     if (inferred.has_shape()) {
       agree &= inferred.shape().dim_size() == type.getRank();
@@ -342,9 +344,9 @@ LogicalResult GraphImporter::compareWithInference(GraphScope &scope) {
 FailureOr<ImportedModel> GraphImporter::run() {
   Location loc = fileLocation(&context, file.path);
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-  (*module)->setAttr("halfstep.phase", builder.getStringAttr("import"));
-  (*module)->setAttr("halfstep.source", builder.getStringAttr(file.path));
-  (*module)->setAttr("halfstep.graph_hash", builder.getStringAttr(file.graphHash));
+  (*module)->setAttr(table::attr::kPhase, builder.getStringAttr("import"));
+  (*module)->setAttr(table::attr::kSource, builder.getStringAttr(file.path));
+  (*module)->setAttr(table::attr::kGraphHash, builder.getStringAttr(file.graphHash));
   builder.setInsertionPointToStart(module->getBody());
   auto function = builder.create<func::FuncOp>(loc, "forward", builder.getFunctionType({}, {}));
   Block &entry = *function.addEntryBlock();
@@ -352,16 +354,16 @@ FailureOr<ImportedModel> GraphImporter::run() {
 
   GraphScope scope(builder, entry, weights);
   scope.batch = bound.batch;
-  findLiveNodes();
   nameNodes();
   if (failed(bindInputs(scope)))
     return failure();
-  for (const onnx::NodeProto &node : file.graph().node())
-    if (live.contains(&node))
-      importNode(node, scope);
-  if (failed(report(scope)) || failed(checkOnnx(file, loc)) ||
-      failed(finishFunction(function, entry, scope)) || failed(compareWithInference(scope)) ||
-      failed(verify(*module)))
+  for (const onnx::NodeProto *node : live)
+    importNode(*node, scope);
+  if (failed(report(scope)))
+    return failure();
+  stateShapes(scope);
+  if (failed(checkOnnx(file, loc)) || failed(finishFunction(function, entry, scope)) ||
+      failed(compareWithInference(scope)) || failed(verify(*module)))
     return failure();
 
   ImportedModel result;
@@ -377,10 +379,7 @@ FailureOr<ImportedModel> GraphImporter::run() {
 FailureOr<ImportedModel> importOnnx(MLIRContext &context, StringRef path,
                                     const ImportOptions &options) {
   context.loadDialect<arith::ArithDialect, func::FuncDialect, train::TrainDialect>();
-  StringRef folder = options.externalData;
-  if (folder.empty())
-    folder = llvm::sys::path::parent_path(path);
-  ExternalData externalData(folder.empty() ? "." : folder);
+  ExternalData externalData(externalDataFolder(path, options.externalData));
 
   FailureOr<OnnxFile> file = readOnnxFile(&context, path, externalData);
   if (failed(file))

@@ -41,6 +41,7 @@ struct ImportOptions {
 struct DimensionBinding {
   std::string name;
   int64_t size;
+  bool isLeading; // of the input that it appears in first: --batch sets it
   bool isAssumed; // see ImportOptions::assumedSize
 };
 

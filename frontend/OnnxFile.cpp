@@ -11,6 +11,7 @@
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -27,6 +28,37 @@ int64_t newestOpset() {
 
 Location fileLocation(MLIRContext *context, StringRef path) {
   return FileLineColLoc::get(context, path, 0, 0);
+}
+
+std::string externalDataFolder(StringRef modelPath, StringRef given) {
+  StringRef folder = given.empty() ? llvm::sys::path::parent_path(modelPath) : given;
+  return folder.empty() ? "." : folder.str();
+}
+
+std::vector<const onnx::NodeProto *> liveNodes(const onnx::GraphProto &graph) {
+  llvm::StringMap<const onnx::NodeProto *> producers;
+  for (const onnx::NodeProto &node : graph.node())
+    for (const std::string &output : node.output())
+      producers.try_emplace(output, &node);
+
+  DenseSet<const onnx::NodeProto *> live;
+  SmallVector<const onnx::NodeProto *> work;
+  auto reach = [&](StringRef name) {
+    const onnx::NodeProto *node = name.empty() ? nullptr : producers.lookup(name);
+    if (node && live.insert(node).second)
+      work.push_back(node);
+  };
+  for (const onnx::ValueInfoProto &output : graph.output())
+    reach(output.name());
+  while (!work.empty())
+    for (const std::string &input : work.pop_back_val()->input())
+      reach(input);
+
+  std::vector<const onnx::NodeProto *> result;
+  for (const onnx::NodeProto &node : graph.node())
+    if (live.contains(&node))
+      result.push_back(&node);
+  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -246,7 +278,7 @@ LogicalResult checkOnnx(const OnnxFile &file, Location loc) {
   return guarded(loc, "not a valid ONNX model", [&] { onnx::checker::check_model(file.model); });
 }
 
-static FailureOr<int64_t> opsetOf(const onnx::ModelProto &model, Location loc) {
+FailureOr<int64_t> opsetOf(const onnx::ModelProto &model, Location loc) {
   for (const onnx::OperatorSetIdProto &opset : model.opset_import()) {
     if (!opset.domain().empty() && opset.domain() != "ai.onnx")
       continue;

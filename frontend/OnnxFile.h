@@ -51,6 +51,15 @@ llvm::FailureOr<std::unique_ptr<onnx::ModelProto>> parseOnnx(llvm::StringRef pat
 llvm::FailureOr<OnnxFile> readOnnxFile(mlir::MLIRContext *context, llvm::StringRef path,
                                        ExternalData &externalData);
 
+/// The nodes that an output of `graph` depends on, in the graph's order.
+std::vector<const onnx::NodeProto *> liveNodes(const onnx::GraphProto &graph);
+
+/// The standard operator set that `model` is written in.
+llvm::FailureOr<int64_t> opsetOf(const onnx::ModelProto &model, mlir::Location loc);
+
+/// The folder of a model's external tensors: `given`, or else that of the model.
+std::string externalDataFolder(llvm::StringRef modelPath, llvm::StringRef given);
+
 /// onnx's own checker.
 llvm::LogicalResult checkOnnx(const OnnxFile &file, mlir::Location loc);
 

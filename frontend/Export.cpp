@@ -1,0 +1,266 @@
+//===- Export.cpp - Trained weights back into an ONNX file ----------------===//
+
+#include "frontend/Export.h"
+
+#include "frontend/ExternalData.h"
+#include "frontend/ImportRules.h"
+#include "frontend/OnnxFile.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Path.h"
+
+#include <cstring>
+#include <map>
+
+using namespace mlir;
+
+namespace halfstep {
+namespace {
+
+/// Writes beside the destination and renames, so that a full disk leaves what was there.
+class ReplacedFile {
+public:
+  ReplacedFile(StringRef path, MLIRContext *context)
+      : path(path.str()), loc(fileLocation(context, path)) {}
+  ~ReplacedFile() {
+    if (file)
+      llvm::consumeError(file->discard());
+  }
+
+  LogicalResult open() {
+    auto created = llvm::sys::fs::TempFile::create(
+        path + ".%%%%%%%%.part", llvm::sys::fs::all_read | llvm::sys::fs::all_write);
+    if (!created)
+      return fail(created.takeError());
+    file.emplace(std::move(*created));
+    stream.emplace(file->FD, /*shouldClose=*/false);
+    return success();
+  }
+  llvm::raw_fd_ostream &os() { return *stream; }
+  uint64_t size() { return stream->tell(); }
+
+  /// All bytes are written and no error occurred.
+  LogicalResult finish() {
+    stream->flush();
+    std::error_code error = stream->error();
+    stream->clear_error();
+    return error ? fail(llvm::errorCodeToError(error)) : success();
+  }
+  LogicalResult commit() {
+    llvm::Error error = file->keep(path);
+    file.reset();
+    return error ? fail(std::move(error)) : success();
+  }
+
+private:
+  LogicalResult fail(llvm::Error error) {
+    return emitError(loc) << "cannot be written: " << llvm::toString(std::move(error));
+  }
+
+  std::string path;
+  Location loc;
+  std::optional<llvm::sys::fs::TempFile> file;
+  std::optional<llvm::raw_fd_ostream> stream;
+};
+
+class Exporter {
+public:
+  Exporter(MLIRContext &context, StringRef modelPath, ArrayRef<Weight> weights, StringRef outPath,
+           StringRef externalFolder)
+      : context(context), modelPath(modelPath), outPath(outPath),
+        dataPath((outPath + ".data").str()), externalData(externalFolder),
+        dataFile(dataPath, &context), modelFile(outPath, &context) {
+    for (const Weight &weight : weights)
+      trained.emplace(weight.name, &weight);
+  }
+
+  LogicalResult run();
+
+private:
+  Location at(StringRef name) { return NameLoc::get(StringAttr::get(&context, name)); }
+  LogicalResult checkPaths();
+  LogicalResult checkNames();
+  LogicalResult replace(const Weight &weight, onnx::TensorProto &tensor);
+  LogicalResult storeExternally(onnx::TensorProto &tensor, ArrayRef<char> bytes);
+  LogicalResult moveExternalTensors(onnx::GraphProto &graph);
+  LogicalResult moveExternalTensor(onnx::TensorProto &tensor);
+
+  MLIRContext &context;
+  StringRef modelPath, outPath;
+  std::string dataPath;
+  std::map<std::string, const Weight *> trained;
+  ExternalData externalData;
+  ReplacedFile dataFile, modelFile;
+  bool hasData = false;
+  std::unique_ptr<onnx::ModelProto> model;
+};
+
+LogicalResult Exporter::checkPaths() {
+  for (StringRef target : {outPath, StringRef(dataPath)})
+    if (llvm::sys::fs::equivalent(target, modelPath))
+      return emitError(fileLocation(&context, outPath))
+             << "is the model that is read; the exported model needs a file of its own";
+  return success();
+}
+
+/// The weights that an import would make parameters, as names.
+static llvm::StringSet<> parameters(const onnx::GraphProto &graph, int64_t opset) {
+  llvm::StringSet<> names;
+  for (const onnx::NodeProto *node : liveNodes(graph)) {
+    const ImportRule *rule = isStandardOp(*node) ? findRule(node->op_type(), opset) : nullptr;
+    for (int i = 0; i < node->input_size(); ++i)
+      if (!rule || i >= 32 || !(rule->structural >> i & 1))
+        names.insert(node->input(i));
+  }
+  return names;
+}
+
+LogicalResult Exporter::checkNames() {
+  Location loc = fileLocation(&context, modelPath);
+  FailureOr<int64_t> opset = opsetOf(*model, loc);
+  if (failed(opset))
+    return failure();
+  llvm::StringSet<> needed = parameters(model->graph(), *opset), known;
+  std::string missing;
+  forEachWeight(*model->mutable_graph(), [&](const std::string &name, onnx::TensorProto &tensor) {
+    known.insert(name);
+    if (missing.empty() && needed.contains(name) && !trained.count(name))
+      missing = name;
+  });
+  if (!missing.empty())
+    return emitError(at(missing)) << "the checkpoint has no tensor of this name; is it of another "
+                                     "model?";
+  for (const auto &[name, weight] : trained)
+    if (!known.contains(name))
+      return emitError(at(name)) << "the model has no float weight of this name; is the checkpoint "
+                                    "of another model?";
+  return success();
+}
+
+template <typename Stored, typename Field> static void assign(Field &field, ArrayRef<char> bytes) {
+  field.Clear();
+  for (; !bytes.empty(); bytes = bytes.drop_front(sizeof(Stored))) {
+    Stored element;
+    std::memcpy(&element, bytes.data(), sizeof element);
+    field.Add(element);
+  }
+}
+
+/// Stores the bytes in the form that `tensor` has.
+LogicalResult Exporter::replace(const Weight &weight, onnx::TensorProto &tensor) {
+  FailureOr<RankedTensorType> type = tensorType(tensor, at(weight.name));
+  if (failed(type))
+    return failure();
+  if (*type != weight.type)
+    return emitError(at(weight.name))
+           << "is " << weight.type << " in the checkpoint and " << *type << " in the model";
+  if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
+    return storeExternally(tensor, weight.bytes);
+  if (tensor.has_raw_data()) {
+    tensor.set_raw_data(weight.bytes.data(), weight.bytes.size());
+    return success();
+  }
+  switch (tensor.data_type()) {
+  case onnx::TensorProto::FLOAT:
+    assign<float>(*tensor.mutable_float_data(), weight.bytes);
+    break;
+  case onnx::TensorProto::DOUBLE:
+    assign<double>(*tensor.mutable_double_data(), weight.bytes);
+    break;
+  default: // 16-bit patterns
+    assign<uint16_t>(*tensor.mutable_int32_data(), weight.bytes);
+    break;
+  }
+  return success();
+}
+
+LogicalResult Exporter::storeExternally(onnx::TensorProto &tensor, ArrayRef<char> bytes) {
+  for (StringRef target : {outPath, StringRef(dataPath)})
+    if (externalData.isStoredIn(tensor, target))
+      return emitError(fileLocation(&context, outPath))
+             << "'" << target << "' holds weights of the model that is read; the exported model "
+             << "needs files of its own";
+  if (!hasData && failed(dataFile.open()))
+    return failure();
+  hasData = true;
+  // Aligned for readers that map the file.
+  uint64_t offset = llvm::alignTo(dataFile.size(), 64);
+  dataFile.os().write_zeros(offset - dataFile.size());
+  dataFile.os().write(bytes.data(), bytes.size());
+  tensor.clear_external_data();
+  auto set = [&](const char *key, std::string value) {
+    onnx::StringStringEntryProto *entry = tensor.add_external_data();
+    entry->set_key(key);
+    entry->set_value(std::move(value));
+  };
+  set("location", llvm::sys::path::filename(dataPath).str());
+  set("offset", std::to_string(offset));
+  set("length", std::to_string(bytes.size()));
+  return success();
+}
+
+/// An external tensor that keeps its numbers: its file need not be beside the exported one.
+LogicalResult Exporter::moveExternalTensor(onnx::TensorProto &tensor) {
+  if (tensor.data_location() != onnx::TensorProto::EXTERNAL)
+    return success();
+  FailureOr<Weight> contents =
+      readTensor(std::make_shared<onnx::TensorProto>(tensor), externalData, at(tensor.name()));
+  return failed(contents) ? failure() : storeExternally(tensor, contents->bytes);
+}
+
+LogicalResult Exporter::moveExternalTensors(onnx::GraphProto &graph) {
+  for (onnx::TensorProto &tensor : *graph.mutable_initializer())
+    if (!trained.count(tensor.name()) && failed(moveExternalTensor(tensor)))
+      return failure();
+  for (onnx::NodeProto &node : *graph.mutable_node())
+    for (onnx::AttributeProto &attribute : *node.mutable_attribute()) {
+      bool replaced =
+          node.op_type() == "Constant" && node.output_size() == 1 && trained.count(node.output(0));
+      if (attribute.has_t() && !replaced && failed(moveExternalTensor(*attribute.mutable_t())))
+        return failure();
+      if (attribute.has_g() && failed(moveExternalTensors(*attribute.mutable_g())))
+        return failure();
+    }
+  return success();
+}
+
+LogicalResult Exporter::run() {
+  if (failed(checkPaths()))
+    return failure();
+  Location loc = fileLocation(&context, modelPath);
+  FailureOr<std::unique_ptr<onnx::ModelProto>> parsed = parseOnnx(modelPath, loc);
+  if (failed(parsed))
+    return failure();
+  model = std::move(*parsed);
+  if (failed(checkNames()) || failed(moveExternalTensors(*model->mutable_graph())))
+    return failure();
+
+  LogicalResult replaced = success();
+  forEachWeight(*model->mutable_graph(), [&](const std::string &name, onnx::TensorProto &tensor) {
+    auto found = trained.find(name);
+    if (succeeded(replaced) && found != trained.end())
+      replaced = replace(*found->second, tensor);
+  });
+  if (failed(replaced) || (hasData && failed(dataFile.finish())) || failed(modelFile.open()))
+    return failure();
+
+  std::string bytes = model->SerializeAsString();
+  if (bytes.empty())
+    return emitError(fileLocation(&context, outPath)) << "would be larger than 2 GiB";
+  modelFile.os() << bytes;
+  if (failed(modelFile.finish()) || (hasData && failed(dataFile.commit())))
+    return failure();
+  return modelFile.commit();
+}
+
+} // namespace
+
+LogicalResult exportModel(MLIRContext &context, StringRef modelPath, ArrayRef<Weight> weights,
+                          StringRef outPath, StringRef externalData) {
+  return Exporter(context, modelPath, weights, outPath, externalDataFolder(modelPath, externalData))
+      .run();
+}
+
+} // namespace halfstep
