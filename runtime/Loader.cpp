@@ -146,8 +146,8 @@ void Loader::copySamples(const Column &column, uint64_t sample, uint64_t count, 
   throw Error(column.file.path(), "sample " + std::to_string(sample + bad / column.sampleElements) +
                                       ": the value " + std::to_string(value) +
                                       " does not fit into " +
-                                      describe(hs_type(column.tensor->type), {}) + " of " +
-                                      describeInput(*column.tensor));
+                                      std::string(safetensorsName(hs_type(column.tensor->type))) +
+                                      " of " + describeInput(*column.tensor));
 }
 
 void Loader::checkClasses(const Column &column, const uint64_t *rows, uint64_t first) const {

@@ -88,7 +88,7 @@ int evaluate(Session &session, const RunnerOptions &options) {
   JsonLine line;
   for (const auto &[name, value] : metrics.values)
     line.field(name, value);
-  std::cout << line.field("samples", metrics.samples).finish() << std::flush;
+  std::cout << line.field("samples", metrics.samples).finish();
   return 0;
 }
 
@@ -120,14 +120,14 @@ int run(int argc, char **argv) {
     return *answered;
   checkMode(command);
   if (options.licenses) {
-    std::cout << licenseTexts << std::flush;
+    std::cout << licenseTexts;
     return 0;
   }
 
   std::string executable = executablePath();
   Payload payload = openPayload(executable);
   if (options.describe) {
-    std::cout << describeArtefact(payload.artefact->tables()) << std::flush;
+    std::cout << describeArtefact(payload.artefact->tables());
     return 0;
   }
   Session session(payload.artefact, threadCount(options));
@@ -145,7 +145,10 @@ int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   try {
-    return run(argc, argv);
+    int exitCode = run(argc, argv);
+    if (!std::cout.flush())
+      throw Error("standard output", "it cannot be written");
+    return exitCode;
   } catch (const Error &error) {
     std::cerr << "halfstep: error: " << error.what() << std::endl;
     return error.exitCode();

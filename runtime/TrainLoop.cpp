@@ -6,7 +6,7 @@
 #include "runtime/Interrupt.h"
 #include "runtime/OutputFiles.h"
 #include "runtime/Progress.h"
-#include "runtime/Shuffle.h"
+#include "runtime/TrainingData.h"
 #include "runtime/TrainingLog.h"
 
 #include <charconv>
@@ -20,43 +20,6 @@ namespace halfstep::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// The batches of the training data, by step number.
-class TrainingData {
-public:
-  TrainingData(Session &session, const std::vector<std::string> &paths, bool shuffle, uint64_t seed)
-      : loader(session, paths), microBatches(session.artefact().micro_batches), seed(seed) {
-    stepSamples = loader.batch() * microBatches;
-    stepsPerEpoch = loader.samples() / stepSamples;
-    if (stepsPerEpoch == 0)
-      throw tooFewSamples(loader, stepSamples);
-    if (shuffle)
-      order.resize(loader.samples());
-  }
-
-  /// Binds a micro-batch of step `step` of epoch `epoch`, counted in the epoch.
-  void bind(uint64_t epoch, uint64_t step, uint64_t microBatch) {
-    uint64_t first = step * stepSamples + microBatch * loader.batch();
-    if (order.empty()) {
-      loader.bindRange(first);
-      return;
-    }
-    if (epoch != orderEpoch) {
-      shuffleSamples(order, seed, epoch);
-      orderEpoch = epoch;
-    }
-    loader.bindRows(order.data() + first);
-  }
-
-  Loader loader;
-  uint64_t microBatches;
-  uint64_t stepSamples, stepsPerEpoch;
-
-private:
-  uint64_t seed;
-  std::vector<uint64_t> order; // empty: as the samples lie
-  uint64_t orderEpoch = UINT64_MAX;
-};
 
 class Training {
 public:
@@ -134,6 +97,7 @@ void Training::checkOutputs(std::vector<std::string> inputs) const {
     inputs.push_back(options.weights);
   if (!options.save.empty()) {
     checkIsNoInput("--save", options.save, inputs);
+    checkIsNoInput("--save", options.save + ".part", inputs); // where it grows
     if (std::filesystem::exists(options.save) && options.resume.empty() && !options.force)
       throw Error("--save", options.save + " exists already")
           .help("continue it with --resume " + options.save + ", or replace it with --force")
@@ -192,7 +156,7 @@ void Training::choosePosition(const Metadata &metadata) {
 void Training::chooseTotal() {
   if (options.steps)
     total = *options.steps;
-  else if (__builtin_mul_overflow(*options.epochs, data->stepsPerEpoch, &total) ||
+  else if (__builtin_mul_overflow(*options.epochs, data->stepsPerEpoch(), &total) ||
            total > largestStep)
     throw Error("--epochs", "more than 2^53 steps cannot be counted").exitWith(2);
 }
@@ -211,17 +175,17 @@ void Training::warnOfOtherData(const Metadata &metadata) const {
 Metadata Training::position() const {
   return {{"seed", std::to_string(seed)},
           {"shuffle", shuffle ? "true" : "false"},
-          {"samples", std::to_string(data->loader.samples())},
-          {"batch", std::to_string(data->stepSamples)}};
+          {"samples", std::to_string(data->samples())},
+          {"batch", std::to_string(data->stepSamples())}};
 }
 
 int Training::run() {
   if (done >= total && !options.resume.empty())
     say(options.resume + " is at step " + std::to_string(done) + ": nothing is left to train");
-  progress.emplace(Progress::chooseStyle(options.quiet), done, total, data->stepsPerEpoch,
-                   data->stepSamples, options.epochs.has_value());
+  progress.emplace(Progress::chooseStyle(options.quiet), done, total, data->stepsPerEpoch(),
+                   data->stepSamples(), options.epochs.has_value());
 
-  uint64_t epoch = done / data->stepsPerEpoch, stepOfEpoch = done % data->stepsPerEpoch;
+  uint64_t epoch = done / data->stepsPerEpoch(), stepOfEpoch = done % data->stepsPerEpoch();
   uint64_t stepsToSave = options.saveEvery.value_or(UINT64_MAX);
   stepsToSave -= done % stepsToSave;
   while (done < total && !Interrupt::requested()) {
@@ -238,7 +202,7 @@ int Training::run() {
     if (lostPages.occurred())
       checkData();
 
-    if (++stepOfEpoch == data->stepsPerEpoch) {
+    if (++stepOfEpoch == data->stepsPerEpoch()) {
       stepOfEpoch = 0;
       ++epoch;
       checkData();
@@ -267,7 +231,7 @@ int Training::run() {
 
 /// One update: all its micro-batches, then the optimizer.
 Record Training::trainStep(uint64_t epoch, uint64_t stepOfEpoch) {
-  for (uint64_t i = 0; i < data->microBatches; ++i) {
+  for (uint64_t i = 0; i < session.artefact().micro_batches; ++i) {
     if (epochCounter)
       session.writeScalar(*epochCounter, double(epoch));
     data->bind(epoch, stepOfEpoch, i);
@@ -279,7 +243,7 @@ Record Training::trainStep(uint64_t epoch, uint64_t stepOfEpoch) {
 
 /// Throws if what was computed may rest on samples that were no longer there.
 void Training::checkData() const {
-  data->loader.checkComplete();
+  data->checkComplete();
   if (lostPages.occurred())
     throw Error("", "a page of a mapped file could not be read")
         .help("was a file truncated, or does a disk fail?");
@@ -306,7 +270,8 @@ void Training::validate() {
     return;
   progress->validation(done, metrics, seconds);
   if (log)
-    log->validation(done, (done + data->stepsPerEpoch - 1) / data->stepsPerEpoch, metrics, seconds);
+    log->validation(done, (done + data->stepsPerEpoch() - 1) / data->stepsPerEpoch(), metrics,
+                    seconds);
 }
 
 void Training::save() {

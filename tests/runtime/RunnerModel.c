@@ -5,11 +5,10 @@
 // compiler prints as tables is written as tables here, so that data, loop and runner are tested
 // without it.
 //
-//   MICRO_BATCHES  micro-batches of a step (default 1)
-//   CLASS_LABELS   the label is int64 class ids, of 3 classes with -100 ignored: a sample whose id
-//   is
-//                  ignored has no loss
-//   WITH_EPOCH     a counter "epoch", whose last value the record "grad_norm" shows
+//   MICRO_BATCHES      micro-batches of a step (default 1)
+//   LABEL, LABEL_TYPE  the label's type in C and in the directory (default float, HS_F32)
+//   CLASSES            the labels are ids of so many classes, -100 has no loss (default 0)
+//   WITH_EPOCH         a counter "epoch", whose last value the record "grad_norm" shows
 //
 //===------------------------------------------------------------------------------------------===//
 
@@ -21,16 +20,18 @@
 #ifndef MICRO_BATCHES
 #define MICRO_BATCHES 1
 #endif
+#ifndef LABEL
+#define LABEL float
+#define LABEL_TYPE HS_F32
+#endif
+#ifndef CLASSES
+#define CLASSES 0
+#endif
 
 enum { BATCH = 4, FEATURES = 3 };
 
-#ifdef CLASS_LABELS
-typedef int64_t label_t;
-#define IS_IGNORED(LABEL) ((LABEL) == -100)
-#else
-typedef float label_t;
-#define IS_IGNORED(LABEL) 0
-#endif
+typedef LABEL label_t;
+#define IGNORED_CLASS (CLASSES ? -100 : INT64_MIN)
 
 // The state, in the order of its directory below.
 typedef struct {
@@ -62,7 +63,7 @@ static void micro(void *const *buffers, int64_t lo, int64_t hi) {
   const float *x = buffers[1];
   const label_t *label = buffers[2];
   for (int64_t i = 0; i < BATCH; ++i) {
-    if (IS_IGNORED(label[i]))
+    if ((double)label[i] == IGNORED_CLASS)
       continue;
     float difference = predict(x + i * FEATURES, state->weight) - (float)label[i];
     state->loss_sum += (double)(difference * difference) / (BATCH * MICRO_BATCHES);
@@ -117,7 +118,7 @@ static void evaluate(void *const *buffers, int64_t lo, int64_t hi) {
   const label_t *label = buffers[3];
   arena->loss = arena->mae = 0;
   for (int64_t i = 0; i < BATCH; ++i) {
-    if (IS_IGNORED(label[i]))
+    if ((double)label[i] == IGNORED_CLASS)
       continue;
     double difference = predict(x + i * FEATURES, state->weight) - (float)label[i];
     arena->loss += difference * difference / BATCH;
@@ -164,11 +165,7 @@ static const int64_t batch_shape[] = {BATCH};
 
 static const hs_tensor inputs[] = {
     {"x", HS_INPUT, HS_F32, 2, 0, x_shape, X_SLICE, 0, 0, INT64_MIN},
-#ifdef CLASS_LABELS
-    {"label", HS_LABEL, HS_I64, 1, 0, batch_shape, LABEL_SLICE, 0, 3, -100},
-#else
-    {"label", HS_LABEL, HS_F32, 1, 0, batch_shape, LABEL_SLICE, 0, 0, INT64_MIN},
-#endif
+    {"label", HS_LABEL, LABEL_TYPE, 1, 0, batch_shape, LABEL_SLICE, 0, CLASSES, IGNORED_CLASS},
 };
 
 static const hs_tensor tensors[] = {

@@ -239,6 +239,7 @@ TEST_F(Runner, AnswersBadInputWithOneClearError) {
       {train + "--log /dev/full", 1, "/dev/full: cannot be written: No space left"},
       {"--infer --data x=x.npy --out /proc/o", 1, "/proc/o: cannot be created"},
       {"--infer --data x=x.npy --out x.npy", 1, "x.npy: "},
+      {"--evaluate --quiet" + data + "> /dev/full", 1, "standard output: it cannot be written"},
       // Numbers
       {"--steps 9 --quiet --data x=x.npy --data label=nan.npy", 3,
        "the loss of step \\d is not a number(.|\n)*help: "},

@@ -365,7 +365,12 @@ TEST_F(TrainLoop, NoOutputIsAnInput) {
   }
   options.save = options.log = folder / "same";
   EXPECT_ERROR(train(options), "--log: ");
-  EXPECT_EQ(readFile(folder / "x.npy"), before);
+  options.log.clear();
+  std::filesystem::rename(folder / "x.npy", folder / "x.part");
+  options.data[0] = "x=" + folder / "x.part";
+  options.save = folder / "x"; // would grow as x.part
+  EXPECT_ERROR(train(options), "x.part is also read");
+  EXPECT_EQ(readFile(folder / "x.part"), before);
 }
 
 } // namespace
