@@ -58,7 +58,8 @@ Operation *Directory::argument(func::FuncOp function, unsigned number) const {
 bool Directory::isUpdate(func::FuncOp function, unsigned result) {
   constexpr StringLiteral updates[] = {attr::kGradient, attr::kUpdates, attr::kUpdatesRecord,
                                        attr::kUpdatesRegion};
-  return llvm::any_of(updates, [&](StringRef name) { return function.getResultAttr(result, name); });
+  return llvm::any_of(updates,
+                      [&](StringRef name) { return function.getResultAttr(result, name); });
 }
 
 Operation *Directory::updatedBy(func::FuncOp function, unsigned result) const {

@@ -2,7 +2,8 @@
 //
 // Functions name what their arguments and results are by `train.*` attributes; the module's
 // `table.tensor` and `table.region` ops are what those names stand for. Here the two meet, and here
-// is the one rule about shared memory that holds before any planning: a `table.alias` is its source.
+// is the one rule about shared memory that holds before any planning: a `table.alias` is its
+// source.
 //
 //===----------------------------------------------------------------------===//
 

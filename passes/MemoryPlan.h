@@ -3,7 +3,7 @@
 // The arithmetic of memory planning, apart from any IR, so that it can be tested as a function:
 //
 //   LiveRange{bytes 100, entries 0 to 2}, {200, 1 to 3}, {100, 3 to 4}
-//   -> offsets 256, 0, 256; peak 356: the first and the last share their bytes
+//   -> offsets 0, 128, 0; peak 328: the first and the last share their bytes
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +22,7 @@ struct LiveRange {
   unsigned first, last;
   uint64_t alignment = 64; // a power of two
 
-  bool overlaps(const LiveRange &other) const {
-    return first <= other.last && other.first <= last;
-  }
+  bool overlaps(const LiveRange &other) const { return first <= other.last && other.first <= last; }
 };
 
 /// The entry at which most bytes are live, those bytes, and the ranges that they belong to. No plan

@@ -40,7 +40,8 @@ struct MemoryReport {
 
   /// The report on a module behind the memory phase.
   static MemoryReport of(mlir::ModuleOp module);
-  /// {"version": 1, "classes": {CLASS: BYTES}, "peak_bytes", "live_at_peak": [NAME], "slices": [...]}
+  /// {"version": 1, "classes": {CLASS: BYTES}, "peak_bytes", "live_at_peak": [NAME], "slices":
+  /// [...]}
   std::string toJson() const;
 };
 

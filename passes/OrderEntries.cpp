@@ -2,9 +2,9 @@
 //
 // List scheduling over the values' dependences. Of the ready entries the next is the one that
 // leaves the fewest bytes behind: allocated results less operands that nobody else reads. Ties keep
-// the given order. It looks one entry ahead, which finds what matters in a training step (a weight's
-// gradient before the next adjoint) but not every optimum; so the order is taken only if its maximum
-// of live bytes is lower.
+// the given order. It looks one entry ahead, which finds what matters in a training step (a
+// weight's gradient before the next adjoint) but not every optimum; so the order is taken only if
+// its maximum of live bytes is lower.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,9 @@ public:
   }
 
   /// Bytes that the entry would add to those live behind it.
-  int64_t change(Operation *entry) const { return int64_t(allocated(entry)) - int64_t(freed(entry)); }
+  int64_t change(Operation *entry) const {
+    return int64_t(allocated(entry)) - int64_t(freed(entry));
+  }
 
   void execute(Operation *entry) {
     live += allocated(entry);

@@ -53,8 +53,8 @@ void ProgramPlanner::copyReturnedArguments() {
     Operation *target = directory.updatedBy(program, operand.getOperandNumber());
     if (target && slices.lookup(storage) == halfstep::sliceOf(target))
       continue; // state that stays as it is
-    operand.set(builder.create<CopyOp>(operand.get().getLoc(), operand.get().getType(),
-                                       operand.get()));
+    operand.set(
+        builder.create<CopyOp>(operand.get().getLoc(), operand.get().getType(), operand.get()));
   }
 }
 
@@ -72,16 +72,16 @@ LogicalResult ProgramPlanner::placeUpdates() {
       return error("result", number) << " updates nothing that the directory has";
     SliceAttr slice = halfstep::sliceOf(target);
     if (slice.getBytes() != bytesOf(operand.get()))
-      return error("result", number) << " is " << operand.get().getType()
-                                     << ", but the directory has " << typeOf(target);
+      return error("result", number)
+             << " is " << operand.get().getType() << ", but the directory has " << typeOf(target);
     if (llvm::any_of(updated, [&](SliceAttr other) { return overlap(slice, other); }))
       return error("result", number) << " updates what another result updates";
     updated.push_back(slice);
     auto storage = dyn_cast<OpResult>(storageOf(operand.get()));
     if (!storage || (reuse && computeInto(storage, slice)))
       continue;
-    auto copy = builder.create<CopyOp>(operand.get().getLoc(), operand.get().getType(),
-                                       operand.get());
+    auto copy =
+        builder.create<CopyOp>(operand.get().getLoc(), operand.get().getType(), operand.get());
     operand.set(copy);
     slices[copy] = slice;
   }
@@ -149,8 +149,7 @@ void ProgramPlanner::assignStorages() {
     }
   }
 
-  arena = plan(
-      llvm::map_to_vector(storages, [](const Storage &storage) { return storage.range; }));
+  arena = plan(llvm::map_to_vector(storages, [](const Storage &storage) { return storage.range; }));
   for (auto [storage, offset] : llvm::zip(storages, arena.offsets))
     for (Value value : storage.values)
       slices[value] = SliceAttr::get(value.getContext(), kArena, offset, storage.range.bytes);
@@ -166,8 +165,7 @@ std::optional<unsigned> ProgramPlanner::dyingOperand(OpResult result) {
   Operation *op = result.getOwner();
   for (OpOperand &operand : op->getOpOperands()) {
     Storage *dying = arenaStorage(operand.get());
-    if (!dying || dying->range.last != position.lookup(op) ||
-        dying->range.bytes != bytesOf(result))
+    if (!dying || dying->range.last != position.lookup(op) || dying->range.bytes != bytesOf(result))
       continue;
     auto passed = llvm::count_if(op->getOperands(),
                                  [&](Value other) { return arenaStorage(other) == dying; });

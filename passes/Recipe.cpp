@@ -19,8 +19,8 @@ namespace halfstep {
 //===----------------------------------------------------------------------===//
 
 static llvm::Error malformed(StringRef text, const Twine &problem) {
-  return llvm::createStringError("'" + text + "' is not of the form NAME[:key=value,...]: " +
-                                 problem);
+  return llvm::createStringError("'" + text +
+                                 "' is not of the form NAME[:key=value,...]: " + problem);
 }
 
 llvm::Expected<Spec> Spec::parse(StringRef text) {

@@ -82,9 +82,9 @@ static LogicalResult verifyLaunch(LaunchOp launch) {
     auto type = cast<RankedTensorType>(value.getType());
     if (type.getElementType() != use.storage || type.getNumElements() < use.elements) {
       std::string text;
-      llvm::raw_string_ostream(text) << "buffer " << i << " spans " << use.elements
-                                     << " elements of " << use.storage << ", the tensor is "
-                                     << type;
+      llvm::raw_string_ostream(text)
+          << "buffer " << i << " spans " << use.elements << " elements of " << use.storage
+          << ", the tensor is " << type;
       return broken(text);
     }
   }

@@ -55,8 +55,8 @@ private:
     unsigned operands = entry->getNumOperands(), results = entry->getNumResults();
     if (!slices || slices.size() != operands + results)
       return broken(entry->getLoc(), "an entry without its memory",
-                    "'" + entry->getName().getStringRef() + "' needs " +
-                        Twine(operands + results) + " slices");
+                    "'" + entry->getName().getStringRef() + "' needs " + Twine(operands + results) +
+                        " slices");
     auto slice = [&](unsigned i) { return cast<SliceAttr>(slices[i]); };
     for (unsigned i = 0; i < operands; ++i)
       if (failed(verifyRead(entry, i, slice(i))))
@@ -78,16 +78,16 @@ private:
     Holding holding = held.lookup(storageOf(reader->getOperand(number)));
     if (!slice || holding.slice != slice)
       return broken(reader->getLoc(), "a value that is read where it is not",
-                    "operand " + Twine(number) + " is in " + text(holding.slice) +
-                        ", read from " + text(slice));
+                    "operand " + Twine(number) + " is in " + text(holding.slice) + ", read from " +
+                        text(slice));
     if (!holding.overwrittenBy)
       return success();
     auto overwriter = holding.overwrittenBy->getAttrOfType<FlatSymbolRefAttr>("kernel");
-    return broken(reader->getLoc(), "a value that is overwritten before it is read",
-                  "operand " + Twine(number) + " in " + text(slice) + ", overwritten by '" +
-                      (overwriter ? overwriter.getValue()
-                                  : holding.overwrittenBy->getName().getStringRef()) +
-                      "'");
+    return broken(
+        reader->getLoc(), "a value that is overwritten before it is read",
+        "operand " + Twine(number) + " in " + text(slice) + ", overwritten by '" +
+            (overwriter ? overwriter.getValue() : holding.overwrittenBy->getName().getStringRef()) +
+            "'");
   }
 
   /// The operand in whose place the kernel of `entry` computes the result.
@@ -106,8 +106,8 @@ private:
                             llvm::function_ref<SliceAttr(unsigned)> slice) {
     unsigned operands = entry->getNumOperands(), written = operands + result;
     auto fault = [&](const Twine &what) {
-      return broken(entry->getLoc(), what, "result " + Twine(result) + " in " +
-                                               text(slice(written)));
+      return broken(entry->getLoc(), what,
+                    "result " + Twine(result) + " in " + text(slice(written)));
     };
     if (slice(written).getBytes() != bytesOf(entry->getResult(result)))
       return fault("a slice of the wrong size");
@@ -160,8 +160,9 @@ static LogicalResult verifyDirectory(ModuleOp module, uint64_t stateBytes) {
     auto tensor = dyn_cast<TensorOp>(op);
     SliceAttr slice = sliceOf(&op);
     auto fault = [&](const Twine &what) {
-      return broken(op.getLoc(), what, (tensor ? tensor.getName() : cast<RegionOp>(op).getName()) +
-                                           " in " + text(slice));
+      return broken(op.getLoc(), what,
+                    (tensor ? tensor.getName() : cast<RegionOp>(op).getName()) + " in " +
+                        text(slice));
     };
     if (!slice || slice.getBytes() != storageBytes(typeOf(&op)))
       return fault("a named tensor without its memory");

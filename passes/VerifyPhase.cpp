@@ -22,8 +22,9 @@ LogicalResult halfstep::brokenPromise(Location location, StringRef phase, const 
                                       const Twine &detail) {
   auto diagnostic = emitError(location) << "the " << phase << " phase left " << what;
   diagnostic.attachNote() << "verify-phase: " << detail;
-  diagnostic.attachNote() << "help: this is a fault of halfstep, not of the model; please report it "
-                             "with the files that --dump-phases DIR writes";
+  diagnostic.attachNote()
+      << "help: this is a fault of halfstep, not of the model; please report it "
+         "with the files that --dump-phases DIR writes";
   return diagnostic;
 }
 
@@ -43,13 +44,16 @@ static LogicalResult verifyFunctions(ModuleOp module, StringRef phase, ArrayRef<
 }
 
 /// Calls `verify` on every op of the functions' bodies but the returns; stops at the first failure.
-static LogicalResult forEachOp(ModuleOp module, llvm::function_ref<LogicalResult(Operation *)> verify) {
+static LogicalResult forEachOp(ModuleOp module,
+                               llvm::function_ref<LogicalResult(Operation *)> verify) {
   for (auto function : module.getOps<func::FuncOp>())
-    if (function.walk([&](Operation *op) {
-          bool isFrame = isa<func::FuncOp, func::ReturnOp>(op);
-          return isFrame || succeeded(verify(op)) ? WalkResult::advance()
-                                                  : WalkResult::interrupt();
-        }).wasInterrupted())
+    if (function
+            .walk([&](Operation *op) {
+              bool isFrame = isa<func::FuncOp, func::ReturnOp>(op);
+              return isFrame || succeeded(verify(op)) ? WalkResult::advance()
+                                                      : WalkResult::interrupt();
+            })
+            .wasInterrupted())
       return failure();
   return success();
 }
@@ -145,8 +149,8 @@ LogicalResult halfstep::verifyUpdate(ModuleOp module) {
         return success();
       return brokenPromise(function.getLoc(), "update", "a value that the directory does not have",
                            what + " " + Twine(number) + " of @" + function.getSymName() + ", " +
-                               text(type) + ", is " +
-                               (named ? text(typeOf(named)) : "not") + " in the directory");
+                               text(type) + ", is " + (named ? text(typeOf(named)) : "not") +
+                               " in the directory");
     };
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (failed(verify("argument", i, function.getArgAttrDict(i), function.getArgumentTypes()[i])))
