@@ -34,6 +34,7 @@ namespace {
 std::atomic<bool> pageLost{false};
 static_assert(decltype(pageLost)::is_always_lock_free); // so that a handler may write it
 struct sigaction previousAction;
+int livingGuards = 0;
 
 /// Replaces the page that cannot be read by one of zeros and lets the thread go on. A SIGBUS that
 /// is not about a missing page, or not mendable, takes its usual course when the instruction is
@@ -54,6 +55,8 @@ void replaceLostPage(int, siginfo_t *info, void *) {
 } // namespace
 
 LostPages::LostPages() {
+  if (livingGuards++ > 0)
+    return;
   pageLost = false;
   struct sigaction action = {};
   action.sa_sigaction = replaceLostPage;
@@ -61,8 +64,11 @@ LostPages::LostPages() {
   sigaction(SIGBUS, &action, &previousAction);
 }
 
-LostPages::~LostPages() { sigaction(SIGBUS, &previousAction, nullptr); }
+LostPages::~LostPages() {
+  if (--livingGuards == 0)
+    sigaction(SIGBUS, &previousAction, nullptr);
+}
 
-bool LostPages::occurred() const { return pageLost.load(std::memory_order_relaxed); }
+bool LostPages::occurred() { return pageLost.load(std::memory_order_relaxed); }
 
 } // namespace halfstep::runtime

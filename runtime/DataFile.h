@@ -36,8 +36,8 @@ private:
   NpyHeader npy;
 };
 
-/// While an object of this class lives, reading a page of a mapped file that is no longer there
-/// gives zeros and makes `occurred` true, in whatever thread. One object at a time.
+/// While objects of this class live, reading a page of a mapped file that is no longer there gives
+/// zeros and makes `occurred` true, in whatever thread. To be made and destroyed by one thread.
 class LostPages {
 public:
   LostPages();
@@ -45,7 +45,8 @@ public:
   LostPages &operator=(const LostPages &) = delete;
   ~LostPages();
 
-  bool occurred() const;
+  /// Since the first of the living objects was made.
+  static bool occurred();
 };
 
 } // namespace halfstep::runtime

@@ -187,6 +187,9 @@ Error tooFewSamples(const Loader &loader, uint64_t needed) {
 void Loader::checkComplete() const {
   for (const Column &column : columns)
     column.file.checkComplete();
+  if (LostPages::occurred())
+    throw Error("", "a page of a mapped file could not be read")
+        .help("was a file truncated for a moment, or does a disk fail?");
 }
 
 } // namespace halfstep::runtime

@@ -45,7 +45,8 @@ public:
   /// Binds the samples rows[0], rows[1], ...
   void bindRows(const uint64_t *rows) { bindSamples(rows, 0); }
 
-  /// Throws if a file has become shorter. To be called before results are kept.
+  /// Throws if a file has become shorter or could not be read. To be called before results are
+  /// kept, and as soon as `LostPages` have occurred.
   void checkComplete() const;
 
 private:
@@ -71,6 +72,7 @@ private:
     return rows ? rows[position] : std::min(first + position, sampleCount - 1);
   }
 
+  LostPages lostPages; // before the first read of a file
   Session &session;
   std::vector<Column> columns;
   uint64_t sampleCount = 0, batchSize = 0;

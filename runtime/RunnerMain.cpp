@@ -137,7 +137,6 @@ int run(int argc, char **argv) {
   session.initialise(*payload.weights);
   if (!options.weights.empty())
     session.loadParameters(Safetensors::open(options.weights));
-  LostPages lostPages;
   return options.evaluate ? evaluate(session, options) : infer(session, options, {executable});
 }
 

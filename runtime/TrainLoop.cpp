@@ -35,7 +35,6 @@ private:
   void warnOfOtherData(const Metadata &metadata) const;
   Metadata position() const;
   Record trainStep(uint64_t epoch, uint64_t stepOfEpoch);
-  void checkData() const;
   Error brokenLoss(double loss) const;
   void validate();
   void save();
@@ -44,7 +43,6 @@ private:
   Session &session;
   const RunOptions &options;
   const hs_tensor *epochCounter;
-  LostPages lostPages;
   Interrupt interrupt;
 
   uint64_t seed = 0;
@@ -98,7 +96,8 @@ void Training::checkOutputs(std::vector<std::string> inputs) const {
   if (!options.save.empty()) {
     checkIsNoInput("--save", options.save, inputs);
     checkIsNoInput("--save", options.save + ".part", inputs); // where it grows
-    if (std::filesystem::exists(options.save) && options.resume.empty() && !options.force)
+    std::error_code ignored; // then it cannot be written either, which is said below
+    if (std::filesystem::exists(options.save, ignored) && options.resume.empty() && !options.force)
       throw Error("--save", options.save + " exists already")
           .help("continue it with --resume " + options.save + ", or replace it with --force")
           .exitWith(2);
@@ -199,13 +198,13 @@ int Training::run() {
     progress->step(done, record.loss);
     if (!std::isfinite(record.loss) && !record.skipped)
       throw brokenLoss(record.loss);
-    if (lostPages.occurred())
-      checkData();
+    if (LostPages::occurred())
+      data->checkComplete();
 
     if (++stepOfEpoch == data->stepsPerEpoch()) {
       stepOfEpoch = 0;
       ++epoch;
-      checkData();
+      data->checkComplete();
       validate();
     }
     if (--stepsToSave == 0) {
@@ -215,7 +214,7 @@ int Training::run() {
   }
 
   bool interrupted = Interrupt::requested();
-  checkData();
+  data->checkComplete();
   if (!interrupted)
     validate();
   progress->finish(done);
@@ -239,14 +238,6 @@ Record Training::trainStep(uint64_t epoch, uint64_t stepOfEpoch) {
   }
   session.update();
   return session.record(done);
-}
-
-/// Throws if what was computed may rest on samples that were no longer there.
-void Training::checkData() const {
-  data->checkComplete();
-  if (lostPages.occurred())
-    throw Error("", "a page of a mapped file could not be read")
-        .help("was a file truncated, or does a disk fail?");
 }
 
 Error Training::brokenLoss(double loss) const {
@@ -277,7 +268,7 @@ void Training::validate() {
 void Training::save() {
   if (savedAt == done)
     return;
-  checkData();
+  data->checkComplete();
   if (log)
     log->flush();
   saveCheckpoint(session, options.save, position());
