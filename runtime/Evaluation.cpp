@@ -7,6 +7,7 @@
 #include "runtime/Suggestion.h"
 #include "runtime/Types.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -37,7 +38,8 @@ std::vector<const hs_tensor *> selectMetrics(const Session &session,
         known.push_back(tensor->name);
       throw unknownName("--metric", "metric", name, known);
     }
-    selected.push_back(metric);
+    if (std::find(selected.begin(), selected.end(), metric) == selected.end())
+      selected.push_back(metric);
   }
   return selected;
 }

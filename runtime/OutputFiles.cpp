@@ -27,7 +27,7 @@ bool isSameFile(const std::string &a, const std::string &b) {
 void checkIsNoInput(const std::string &option, const std::string &path,
                     const std::vector<std::string> &inputs) {
   for (const std::string &input : inputs)
-    if (isSameFile(path, input)) {
+    if (!input.empty() && isSameFile(path, input)) {
       Error error(option, path + " is also read: it would be overwritten");
       if (path != input)
         error.detail("it is the same file as " + input);

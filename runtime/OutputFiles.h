@@ -15,7 +15,8 @@ namespace halfstep::runtime {
 /// same place in the same folder.
 bool isSameFile(const std::string &a, const std::string &b);
 
-/// Throws (wrong usage) if the output `path` of `option` is one of `inputs`.
+/// Throws (wrong usage) if the output `path` of `option` is one of `inputs`, in which empty names
+/// stand for inputs that are not read.
 void checkIsNoInput(const std::string &option, const std::string &path,
                     const std::vector<std::string> &inputs);
 

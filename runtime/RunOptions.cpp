@@ -38,6 +38,8 @@ std::function<std::string(const std::string &)> wholeNumber(uint64_t smallest, u
 
 } // namespace
 
+std::string isNoEmptyName(const std::string &path) { return path.empty() ? "an empty name" : ""; }
+
 void addDataOptions(CLI::App &command, RunOptions &options) {
   addList(command, "--data", options.data,
           "samples of each input, and of the label: a .npy file, first dimension the samples",
@@ -69,8 +71,11 @@ void addRunOptions(CLI::App &command, RunOptions &options) {
           "held-out samples, evaluated after each epoch and at the end", "NAME=FILE");
   addList(command, "--metric", options.metrics,
           "metric to evaluate (default: all that the model has)", "NAME");
-  command.add_option("--log", options.log, "write one JSON object a step")->type_name("FILE.jsonl");
+  command.add_option("--log", options.log, "write one JSON object a step")
+      ->check(isNoEmptyName)
+      ->type_name("FILE.jsonl");
   CLI::Option *save = command.add_option("--save", options.save, "write a checkpoint at the end")
+                          ->check(isNoEmptyName)
                           ->type_name("CKPT");
   command.add_option("--save-every", options.saveEvery, "write it also every N steps")
       ->check(wholeNumber(1, largestStep))
@@ -78,8 +83,10 @@ void addRunOptions(CLI::App &command, RunOptions &options) {
       ->type_name("N");
   CLI::Option *resume =
       command.add_option("--resume", options.resume, "continue from a checkpoint, bit for bit")
+          ->check(isNoEmptyName)
           ->type_name("CKPT");
   command.add_option("--weights", options.weights, "start anew from the weights of a checkpoint")
+      ->check(isNoEmptyName)
       ->excludes(resume)
       ->type_name("CKPT");
   command.add_flag("--force", options.force, "let --save replace an existing file");

@@ -41,6 +41,9 @@ void addRunOptions(CLI::App &command, RunOptions &options);
 /// Adds --data, --threads and --quiet alone: for commands that only run a model forward.
 void addDataOptions(CLI::App &command, RunOptions &options);
 
+/// A check for CLI11: a script whose variable is empty must not lose the result.
+std::string isNoEmptyName(const std::string &path);
+
 /// The number of threads to make a session with.
 int threadCount(const RunOptions &options);
 

@@ -33,6 +33,7 @@ void addOptions(CLI::App &command, RunnerOptions &options) {
   command.add_flag("--evaluate", options.evaluate, "print the metrics of the data as JSON");
   command.add_flag("--infer", options.infer, "write the model's outputs for the data");
   command.add_option("--out", options.out, "folder for the outputs, each as NAME.npy")
+      ->check(isNoEmptyName)
       ->type_name("DIR");
   command.add_flag("--describe", options.describe, "print recipe, tensors and sizes");
   command.add_flag("--licenses", options.licenses, "print the licences of what is in this program");
@@ -96,8 +97,7 @@ int infer(Session &session, const RunnerOptions &options, std::vector<std::strin
   if (options.out.empty())
     throw Error("--infer", "it is not said where the outputs go").help("add --out DIR").exitWith(2);
   std::vector<std::string> paths = matchFiles(session.artefact(), options.data, "--data", false);
-  std::copy_if(paths.begin(), paths.end(), std::back_inserter(inputs),
-               [](const std::string &path) { return !path.empty(); });
+  inputs.insert(inputs.end(), paths.begin(), paths.end());
   if (!options.weights.empty())
     inputs.push_back(options.weights);
   writeOutputs(session, paths, options.out, inputs);

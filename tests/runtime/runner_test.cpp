@@ -66,7 +66,7 @@ TEST_F(Runner, EvaluatesAsJson) {
   EXPECT_EQ(outcome.errors,
             "halfstep: warning: x.npy: the last 2 of 22 samples do not fill a batch "
             "of 4 and are not evaluated\n");
-  outcome = run("./OUT --evaluate --quiet --metric mae" + data);
+  outcome = run("./OUT --evaluate --quiet --metric mae --metric mae" + data);
   EXPECT_EQ(nlohmann::json::parse(outcome.output)["mae"], metrics["mae"]);
   EXPECT_EQ(nlohmann::json::parse(outcome.output).size(), 2u);
   EXPECT_EQ(outcome.errors, "");
@@ -197,6 +197,10 @@ TEST_F(Runner, AnswersBadInputWithOneClearError) {
       {train + "--save new --save-every 0", 2, "--save-every"},
       {train + "--resume a --weights b", 2, "--resume|--weights"},
       {train + "--save saved.safetensors", 2, "--save: saved.safetensors exists already\nhelp: "},
+      {train + "--save ''", 2, "--save: an empty name"},
+      {train + "--log ''", 2, "--log: an empty name"},
+      {train + "--weights ''", 2, "--weights: an empty name"},
+      {"--infer --out '' --data x=x.npy", 2, "--out: an empty name"},
       {train + "--force --save OUT", 2, "--save: OUT is also read"},
       {train + "--log label.npy", 2, "--log: label.npy is also read"},
       {train + "--resume saved.safetensors --log saved.safetensors", 2, "--log: saved"},
