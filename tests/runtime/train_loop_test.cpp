@@ -8,9 +8,22 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <cstdlib>
+#include <new>
 #include <sstream>
 
 using namespace halfstep::runtime;
+
+static size_t allocations = 0;
+
+void *operator new(size_t bytes) {
+  ++allocations;
+  if (void *memory = std::malloc(bytes))
+    return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 
@@ -294,6 +307,20 @@ TEST_F(TrainLoop, ValidationDoesNotChangeTheTraining) {
   options.validate = options.data;
   train(options);
   EXPECT_EQ(weight(), without);
+}
+
+TEST_F(TrainLoop, AStepAllocatesNothing) {
+  auto allocationsOf = [&](uint64_t steps) {
+    options.steps = steps;
+    size_t before = allocations;
+    train(options);
+    return allocations - before;
+  };
+  for (bool shuffle : {false, true}) {
+    options.shuffle = shuffle;
+    allocationsOf(10);
+    EXPECT_EQ(allocationsOf(10), allocationsOf(1000)) << shuffle;
+  }
 }
 
 TEST_F(TrainLoop, ANonFiniteLossEndsTheRunAndSavesNothing) {
