@@ -105,11 +105,14 @@ static int64_t chunksToSplit(GroupOp group, const ValueAnalysis &analysis) {
   for (int64_t size : space.drop_back())
     rows *= size;
   bool oneWalk = true;
-  for (Operation &op : group.getBlock()) {
-    Value value = op.getNumResults() ? op.getResult(0) : Value();
-    if (value && analysis.phase(value) > 0)
+  for (Operation &op : group.getBlock().without_terminator()) {
+    Value value = op.getResult(0);
+    if (analysis.phase(value) > 0)
       oneWalk &= !analysis.varies(value, reduced) && analysis.phase(value) == 1;
   }
+  for (auto [value, out] : llvm::zip(group.getYield().getValues(), group.getOuts()))
+    if (analysis.phase(value) > 0)
+      oneWalk &= group.getBufferStrides(out)[reduced] == 0;
   return rows < enoughRows && oneWalk ? RowTree(space[reduced]).chunks : 1;
 }
 

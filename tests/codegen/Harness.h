@@ -16,6 +16,8 @@
 
 namespace halfstep::tests {
 
+using llvm::ArrayRef;
+
 /// The contents of a launch's buffers.
 using Buffers = std::vector<std::vector<char>>;
 
@@ -24,11 +26,12 @@ struct Kernel {
   hs_kernel function = nullptr;
   codegen::Work work{};
 
-  /// Runs all units: in one call, or in `pieces` calls, the last units first.
-  void run(Buffers &buffers, int64_t pieces = 1) const;
+  /// Runs all units on the buffers at `addresses`: in one call, or in `pieces`, the last units
+  /// first.
+  void run(ArrayRef<void *> addresses, int64_t pieces = 1) const;
 };
 
-/// The kernels of a module, compiled, linked and loaded.
+/// The kernels of a module, compiled, linked and loaded. Long reductions are split.
 class Library {
 public:
   /// `text` holds kernel.group and kernel.contract ops. Failures are gtest failures.
@@ -36,15 +39,20 @@ public:
   ~Library();
   Library(const Library &) = delete;
 
-  /// The module as parsed, for its groups; long column reductions are split.
+  /// The module as parsed.
   mlir::ModuleOp module() { return *parsed; }
   const Kernel &operator[](llvm::StringRef name) { return kernels[name.str()]; }
+
+  bool isSplit(const std::string &name) const { return splits.count(name); }
+  /// Runs a group of the module on its buffers, in one or two kernels.
+  void run(kernel::GroupOp group, Buffers &buffers, int64_t pieces = 1);
 
 private:
   void load(const std::string &text, const std::string &cpu);
 
   mlir::MLIRContext context;
-  mlir::OwningOpRef<mlir::ModuleOp> parsed;
+  mlir::OwningOpRef<mlir::ModuleOp> parsed, split;
+  std::map<std::string, kernel::SplitReduction> splits;
   std::map<std::string, Kernel> kernels;
   void *handle = nullptr;
 };

@@ -47,30 +47,28 @@ static void check(Library &library, GroupOp group, int seed) {
   unsigned arguments = group.getBlock().getNumArguments();
   Buffers buffers;
   for (unsigned i = 0; i < group.getNumBuffers(); ++i)
-    buffers.push_back(i < arguments
-                          ? randomBuffer(group, i, random)
-                          : std::vector<char>(extentOf(group, i) *
-                                              bytesOf(group.getStorageType(i)), 0x55));
+    buffers.push_back(
+        i < arguments
+            ? randomBuffer(group, i, random)
+            : std::vector<char>(extentOf(group, i) * bytesOf(group.getStorageType(i)), 0x55));
   auto expected = interpret(group, buffers);
-  const Kernel &kernel = library[group.getSymName()];
   Buffers inPieces = buffers;
-  kernel.run(buffers);
-  kernel.run(inPieces, 3);
+  library.run(group, buffers);
+  library.run(group, inPieces, 3);
   EXPECT_EQ(buffers, inPieces) << "differs when it is divided";
 
   for (auto [i, out] : llvm::enumerate(group.getOuts())) {
     Type storage = group.getStorageType(out);
-    long double u = storage.isBF16()  ? 0x1p-9L
-                    : storage.isF16() ? 0x1p-12L
-                    : storage.isF32() ? 0x1p-25L
-                                      : 0;
-    u *= computeType(storage) == storage ? 0 : 2;
+    // What storing may add: half a unit in the last place, of a subnormal number at least.
+    long double relative = storage.isBF16() ? 0x1p-8L : storage.isF16() ? 0x1p-11L : 0;
+    long double absolute = storage.isF16() ? 0x1p-25L : storage.isF64() ? 0 : 0x1p-149L;
     for (size_t at = 0; at < expected[i].size(); ++at) {
       Number number = expected[i][at];
       if (number.error < 0)
         continue;
       long double got = readElement(storage, buffers[out].data(), at);
-      long double bound = number.error + u * (std::abs(number.value) + number.error) + 0x1p-140L;
+      long double bound =
+          number.error + relative * (std::abs(number.value) + number.error) + absolute;
       if (std::isnan(number.value))
         ASSERT_TRUE(std::isnan(got)) << "result " << i << ", element " << at;
       else
@@ -123,15 +121,15 @@ TEST_P(KernelTest, Native) { checkCase(GetParam(), "native"); }
 static const std::vector<std::string> floats = {"f32", "f64", "f16", "bf16"};
 static const std::vector<std::string> single = {"f32"};
 static const std::vector<std::pair<int, int>> rowSizes = {
-    {3, 1},   {1, 2},   {3, 3},   {5, 7},    {16, 10},  {2, 16},   {3, 17},   {2, 31},
-    {1, 32},  {3, 33},  {2, 48},  {2, 63},   {1, 64},   {3, 100},  {2, 255},  {1, 256},
-    {2, 257}, {2, 784}, {3, 1000}, {1, 1025}, {1, 2049}, {1, 4097}, {2, 20000}, {70, 16500}};
+    {3, 1},   {1, 2},   {3, 3},    {5, 7},    {16, 10},  {2, 16},   {3, 17},   {2, 31},
+    {1, 32},  {3, 33},  {2, 48},   {2, 63},   {1, 64},   {3, 100},  {2, 255},  {1, 256},
+    {2, 257}, {2, 784}, {3, 1000}, {1, 1025}, {1, 2049}, {1, 4097}, {2, 20000}};
 static const std::vector<std::pair<int, int>> mapSizes = {
     {1, 1},  {3, 1},  {1, 7},   {16, 10},  {7, 16},    {3, 17},
     {5, 31}, {2, 64}, {3, 255}, {2, 1000}, {1, 16384}, {2, 33000}};
 static const std::vector<std::pair<int, int>> columnSizes = {
-    {1, 1}, {1, 10}, {7, 1},  {16, 10}, {8, 17},   {9, 33},   {64, 255},
-    {100, 3}, {512, 40}, {513, 10}, {1000, 600}, {3000, 1}};
+    {1, 1},    {1, 10},  {7, 1},    {16, 10},  {8, 17},    {9, 33},
+    {64, 255}, {100, 3}, {512, 40}, {513, 10}, {1000, 60}, {3000, 1}};
 
 INSTANTIATE_TEST_SUITE_P(
     Groups, KernelTest,
@@ -259,7 +257,10 @@ kernel.group @NAME [@C](%g: @H[1], %total: @T[0]) -> (%total, @T[0]) {
   %t = arith.addf %total, %s : @T
   kernel.yield %t, %m : @T, @T
 })"},
-        Case{"transpose", {"f32", "f64", "f16", "i8", "i1"}, {{1, 7}, {10, 10}, {16, 16}, {17, 33}, {100, 64}, {130, 255}}, R"(
+        Case{"transpose",
+             {"f32", "f64", "f16", "i8", "i1"},
+             {{1, 7}, {10, 10}, {16, 16}, {17, 33}, {100, 64}, {130, 255}},
+             R"(
 kernel.group @NAME [@R, @C](%x: @H[1, @R]) -> (@H[@C, 1]) {
   kernel.yield %x : @T
 })"},

@@ -228,6 +228,14 @@ halfstep::tests::interpret(GroupOp group, const std::vector<std::vector<char>> &
   for (ReduceOp reduce : reduces)
     accumulators[reduce].resize(points);
 
+  // The values by number: arguments, then results of the body's operations.
+  llvm::DenseMap<Value, unsigned> numbers;
+  for (BlockArgument argument : body.getArguments())
+    numbers[argument] = numbers.size();
+  for (Operation &op : body.without_terminator())
+    numbers[op.getResult(0)] = numbers.size();
+  std::vector<Number> values(numbers.size());
+
   // One sweep a reduction, in the order of the body, then one for the results.
   for (size_t sweep = 0; sweep <= reduces.size(); ++sweep) {
     for (int64_t point = 0; point < points; ++point) {
@@ -243,33 +251,30 @@ halfstep::tests::interpret(GroupOp group, const std::vector<std::vector<char>> &
           sum += index * stride;
         return sum;
       };
-      llvm::DenseMap<Value, Number> values;
-      for (BlockArgument argument : body.getArguments()) {
-        unsigned i = argument.getArgNumber();
-        values[argument].value = readElement(group.getStorageType(i), buffers[i].data(), offset(i));
-      }
+      for (unsigned i = 0; i < body.getNumArguments(); ++i)
+        values[i] = {readElement(group.getStorageType(i), buffers[i].data(), offset(i)), 0};
       size_t reductionsSeen = 0;
       for (Operation &op : body.without_terminator()) {
-        Number &result = values[op.getResult(0)];
+        SmallVector<Number, 4> operands;
+        for (Value operand : op.getOperands())
+          operands.push_back(values[numbers.lookup(operand)]);
+        Number &result = values[numbers.lookup(op.getResult(0))];
         if (auto reduce = dyn_cast<ReduceOp>(op)) {
           Accumulator &accumulator = accumulators[reduce][slot];
           if (reductionsSeen++ == sweep) {
-            accumulator.take(reduce.getKind(), values[reduce.getInput()]);
+            accumulator.take(reduce.getKind(), operands[0]);
             break;
           }
           result = accumulator.finish(reduce.getKind(), reduce.getType());
         } else if (auto index = dyn_cast<IndexOp>(op)) {
-          result.value = position[index.getDimension()];
+          result = {(long double)position[index.getDimension()], 0};
         } else {
-          SmallVector<Number> operands;
-          for (Value operand : op.getOperands())
-            operands.push_back(values[operand]);
-          values[op.getResult(0)] = apply(op, operands);
+          result = apply(op, operands);
         }
       }
       if (sweep == reduces.size())
         for (auto [i, value] : llvm::enumerate(group.getYield().getValues()))
-          results[i][offset(group.getOuts()[i])] = values[value];
+          results[i][offset(group.getOuts()[i])] = values[numbers.lookup(value)];
     }
   }
   return results;

@@ -1,0 +1,289 @@
+//===- Table.cpp - the tables of an artefact -----------------------------------------------===//
+//
+// One struct of runtime/step_abi.h after the other, in the order of its members there.
+//
+//===---------------------------------------------------------------------------------------===//
+
+#include "codegen/Table.h"
+#include "codegen/Constants.h"
+#include "ir/TableDialect.h"
+#include "runtime/step_abi.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/IRBuilder.h"
+
+using namespace mlir;
+using namespace halfstep;
+using namespace halfstep::codegen;
+using llvm::Constant;
+
+/// The hs_type of an element type.
+static std::optional<hs_type> typeOf(Type type) {
+  if (type.isF32())
+    return HS_F32;
+  if (type.isF64())
+    return HS_F64;
+  if (type.isF16())
+    return HS_F16;
+  if (type.isBF16())
+    return HS_BF16;
+  if (type.isInteger(1))
+    return HS_BOOL;
+  if (type.isUnsignedInteger(8))
+    return HS_U8;
+  if (type.isSignlessInteger(8))
+    return HS_I8;
+  if (type.isSignlessInteger(32))
+    return HS_I32;
+  if (type.isSignlessInteger(64))
+    return HS_I64;
+  return std::nullopt;
+}
+
+/// The names of the ONNX nodes that an operation was made from.
+static std::string nodesOf(Location location) {
+  llvm::SmallSetVector<StringRef, 4> names;
+  location->walk([&](Location part) {
+    if (auto name = dyn_cast<NameLoc>(part))
+      names.insert(name.getName());
+    return WalkResult::advance();
+  });
+  return llvm::join(names, ", ");
+}
+
+namespace {
+class TableWriter {
+public:
+  TableWriter(ModuleOp module, const llvm::StringMap<KernelCode> &kernels, const CpuTarget &target,
+              llvm::Module &code)
+      : module(module), kernels(kernels), target(target), code(code), c(code) {}
+
+  LogicalResult write();
+
+private:
+  FailureOr<Constant *> tensor(table::TensorOp op);
+  FailureOr<Constant *> program(StringRef name);
+  FailureOr<Constant *> entry(Operation &op);
+  FailureOr<Constant *> launch(table::LaunchOp op);
+  FailureOr<Constant *> gemm(table::GemmOp op);
+  Constant *slice(table::SliceAttr slice);
+  Constant *entry(hs_entry_kind kind, Operation *op, ArrayRef<Attribute> slices, Constant *detail,
+                  StringRef name);
+  FailureOr<int64_t> number(StringRef attribute);
+  FailureOr<Constant *> string(StringRef attribute);
+  void writeQuery(Constant *artefact);
+
+  ModuleOp module;
+  const llvm::StringMap<KernelCode> &kernels;
+  const CpuTarget &target;
+  llvm::Module &code;
+  ConstantWriter c;
+};
+} // namespace
+
+Constant *TableWriter::slice(table::SliceAttr slice) {
+  return c.structure({c.i64(slice.getBuffer()), c.i64(slice.getOffset()), c.i64(slice.getBytes())});
+}
+
+//===---------------------------------------------------------------------------------------===//
+// The directory
+//===---------------------------------------------------------------------------------------===//
+
+FailureOr<Constant *> TableWriter::tensor(table::TensorOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  std::optional<hs_type> element = typeOf(type.getElementType());
+  if (!element)
+    return op.emitOpError("has no storage type for ") << type.getElementType();
+  if (!op.getSlice())
+    return op.emitOpError("has no slice: the memory phase has not run");
+  auto numberOr = [&](std::optional<int64_t> value, int64_t other) {
+    return c.i64(value.value_or(other));
+  };
+  double initial = op.getInitial() ? op.getInitial()->convertToDouble() : 0;
+  return c.structure({c.string(op.getName()), c.u32(uint32_t(op.getRole())), c.u32(*element),
+                      c.u32(type.getRank()), c.u32(op.getTrainable()), c.array(type.getShape()),
+                      slice(*op.getSlice()), c.f64(initial), numberOr(op.getClassCount(), 0),
+                      numberOr(op.getIgnoredClass(), INT64_MIN)});
+}
+
+//===---------------------------------------------------------------------------------------===//
+// Programs
+//===---------------------------------------------------------------------------------------===//
+
+Constant *TableWriter::entry(hs_entry_kind kind, Operation *op, ArrayRef<Attribute> slices,
+                             Constant *detail, StringRef name) {
+  SmallVector<Constant *> constants;
+  for (Attribute attribute : slices)
+    constants.push_back(slice(cast<table::SliceAttr>(attribute)));
+  return c.structure({c.u32(kind), c.u32(constants.size()), c.array(constants), detail,
+                      c.string(name), c.string(nodesOf(op->getLoc()))});
+}
+
+FailureOr<Constant *> TableWriter::launch(table::LaunchOp op) {
+  auto kernel = kernels.find(op.getKernel());
+  if (kernel == kernels.end())
+    return op.emitOpError("launches ") << op.getKernelAttr() << ", which has no code";
+  // A result in place of an argument is not a buffer of its own.
+  SmallVector<Attribute> slices(op.getSlicesAttr().getValue());
+  auto group = SymbolTable::lookupNearestSymbolFrom<kernel::GroupOp>(op, op.getKernelAttr());
+  if (group) {
+    size_t arguments = group.getBlock().getNumArguments();
+    if (slices.size() != arguments + group.getOuts().size())
+      return op.emitOpError("has ")
+             << slices.size() << " slices for " << arguments + group.getOuts().size() << " values";
+    SmallVector<Attribute> results(ArrayRef(slices).drop_front(arguments));
+    slices.truncate(arguments);
+    for (auto [result, out] : llvm::zip(results, group.getOuts())) {
+      if (out >= int64_t(arguments))
+        slices.push_back(result);
+      else if (result != slices[out])
+        return op.emitOpError("has a result in place of argument ") << out << " in another slice";
+    }
+  }
+  auto [function, work] = kernel->second;
+  Constant *detail = c.address(c.structure({function, c.i64(work.units), c.i64(work.grain)}));
+  return entry(HS_LAUNCH, op, slices, detail, op.getKernel());
+}
+
+FailureOr<Constant *> TableWriter::gemm(table::GemmOp op) {
+  auto typeOfValue = [](Value value) { return cast<RankedTensorType>(value.getType()); };
+  RankedTensorType a = typeOfValue(op.getA()), b = typeOfValue(op.getB()),
+                   result = typeOfValue(op.getC());
+  auto rows = [](RankedTensorType type) { return type.getDimSize(type.getRank() - 2); };
+  auto columns = [](RankedTensorType type) { return type.getDimSize(type.getRank() - 1); };
+  if (a.getRank() < 2 || b.getRank() < 2 || result.getRank() < 2)
+    return op.emitOpError("needs matrices");
+  int64_t m = rows(result), n = columns(result), k = op.getTransA() ? rows(a) : columns(a);
+  int64_t batch = result.getNumElements() / (m * n);
+  auto stride = [&](RankedTensorType type) -> FailureOr<int64_t> {
+    int64_t size = rows(type) * columns(type), matrices = type.getNumElements() / size;
+    if (matrices != 1 && matrices != batch)
+      return op.emitOpError("repeats an operand along some of the batch dimensions only");
+    return matrices == 1 ? 0 : size;
+  };
+  FailureOr<int64_t> aStride = stride(a), bStride = stride(b);
+  if (failed(aStride) || failed(bStride))
+    return failure();
+  SmallVector<Constant *> members;
+  for (RankedTensorType type : {a, b, result}) {
+    std::optional<hs_type> element = typeOf(type.getElementType());
+    if (!element)
+      return op.emitOpError("has no storage type for ") << type.getElementType();
+    members.push_back(c.u32(*element));
+  }
+  members.append({c.u32(op.getTransA()), c.u32(op.getTransB())});
+  for (int64_t number : {batch, m, n, k, *aStride, *bStride, m * n, columns(a), columns(b), n})
+    members.push_back(c.i64(number));
+  return entry(HS_GEMM, op, op.getSlicesAttr().getValue(), c.address(c.structure(members)), "gemm");
+}
+
+FailureOr<Constant *> TableWriter::entry(Operation &op) {
+  auto slices = op.getAttrOfType<ArrayAttr>("slices");
+  if (!slices || slices.size() != op.getNumOperands() + op.getNumResults())
+    return op.emitOpError("needs a slice for each operand and result: has the memory phase run?");
+  if (auto launchOp = dyn_cast<table::LaunchOp>(op))
+    return launch(launchOp);
+  if (auto gemmOp = dyn_cast<table::GemmOp>(op))
+    return gemm(gemmOp);
+  if (isa<table::CopyOp>(op))
+    return entry(HS_COPY, &op, {slices[1], slices[0]}, c.null(), "copy");
+  if (isa<table::ZeroOp>(op))
+    return entry(HS_FILL, &op, slices.getValue(), c.null(), "zero");
+  return op.emitOpError("is not an entry of a program");
+}
+
+FailureOr<Constant *> TableWriter::program(StringRef name) {
+  SmallVector<Constant *> entries;
+  if (auto function = module.lookupSymbol<func::FuncOp>(name))
+    for (Operation &op : function.getOps()) {
+      if (isa<table::AliasOp, func::ReturnOp>(op))
+        continue;
+      FailureOr<Constant *> constant = entry(op);
+      if (failed(constant))
+        return failure();
+      entries.push_back(*constant);
+    }
+  return c.structure({c.i64(entries.size()), c.array(entries)});
+}
+
+//===---------------------------------------------------------------------------------------===//
+// The artefact
+//===---------------------------------------------------------------------------------------===//
+
+FailureOr<int64_t> TableWriter::number(StringRef attribute) {
+  if (auto value = module->getAttrOfType<IntegerAttr>(attribute))
+    return value.getInt();
+  return module.emitError("lacks the attribute ") << attribute;
+}
+
+FailureOr<Constant *> TableWriter::string(StringRef attribute) {
+  if (auto value = module->getAttrOfType<StringAttr>(attribute))
+    return c.string(value.getValue());
+  return module.emitError("lacks the attribute ") << attribute;
+}
+
+LogicalResult TableWriter::write() {
+  // Input i is buffer HS_BUFFER_INPUTS + i.
+  SmallVector<std::pair<uint64_t, Constant *>> numbered;
+  SmallVector<Constant *> inputs, tensors;
+  for (auto op : module.getOps<table::TensorOp>()) {
+    FailureOr<Constant *> constant = tensor(op);
+    if (failed(constant))
+      return failure();
+    bool isInput = op.getRole() == table::Role::Input || op.getRole() == table::Role::Label;
+    if (isInput)
+      numbered.push_back({op.getSlice()->getBuffer(), *constant});
+    else
+      tensors.push_back(*constant);
+  }
+  llvm::sort(numbered, llvm::less_first());
+  for (auto [i, input] : llvm::enumerate(numbered)) {
+    if (input.first != HS_BUFFER_INPUTS + i)
+      return module.emitError("has no input in buffer ") << HS_BUFFER_INPUTS + i;
+    inputs.push_back(input.second);
+  }
+
+  SmallVector<Constant *> programs;
+  for (StringRef name : {"init", "micro", "update", "evaluate", "infer"}) { // as hs_program_kind
+    FailureOr<Constant *> constant = program(name);
+    if (failed(constant))
+      return failure();
+    programs.push_back(*constant);
+  }
+  FailureOr<int64_t> stateBytes = number(table::attr::kStateBytes),
+                     arenaBytes = number(table::attr::kArenaBytes),
+                     microBatches = number(table::attr::kMicroBatches);
+  FailureOr<Constant *> recipe = string(table::attr::kRecipe),
+                        graphHash = string(table::attr::kGraphHash);
+  if (failed(stateBytes) || failed(arenaBytes) || failed(microBatches) || failed(recipe) ||
+      failed(graphHash))
+    return failure();
+  auto *programType = llvm::ArrayType::get(programs[0]->getType(), HS_PROGRAM_COUNT);
+  Constant *artefact = c.structure({c.u32(HALFSTEP_ABI_VERSION), c.u32(inputs.size()),
+                                    c.i64(tensors.size()), c.array(inputs), c.array(tensors),
+                                    c.i64(*stateBytes), c.i64(*arenaBytes), c.i64(*microBatches),
+                                    *recipe, *graphHash, c.string(llvm::join(target.features, ",")),
+                                    llvm::ConstantArray::get(programType, programs)});
+  assert(code.getDataLayout().getTypeAllocSize(artefact->getType()) == sizeof(hs_artefact));
+  writeQuery(c.address(artefact));
+  return success();
+}
+
+/// const hs_artefact *halfstep_query(uint32_t version)
+void TableWriter::writeQuery(Constant *artefact) {
+  llvm::IRBuilder<> b(code.getContext());
+  auto *type = llvm::FunctionType::get(b.getPtrTy(), {b.getInt32Ty()}, /*isVarArg=*/false);
+  auto *function =
+      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, HALFSTEP_QUERY_SYMBOL, code);
+  b.SetInsertPoint(llvm::BasicBlock::Create(code.getContext(), "", function));
+  llvm::Value *isOurs = b.CreateICmpEQ(function->getArg(0), c.u32(HALFSTEP_ABI_VERSION));
+  b.CreateRet(b.CreateSelect(isOurs, artefact, c.null()));
+}
+
+LogicalResult halfstep::codegen::writeTables(ModuleOp module,
+                                             const llvm::StringMap<KernelCode> &kernels,
+                                             const CpuTarget &target, llvm::Module &code) {
+  return TableWriter(module, kernels, target, code).write();
+}
