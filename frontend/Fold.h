@@ -15,6 +15,14 @@ namespace halfstep {
 
 using FoldFunction = llvm::FailureOr<mlir::DenseElementsAttr> (*)(OpBinder &);
 
+struct Folder {
+  llvm::StringLiteral op;
+  FoldFunction fold;
+};
+llvm::ArrayRef<Folder> elementwiseFolders();
+llvm::ArrayRef<Folder> movementFolders();
+llvm::ArrayRef<Folder> creationFolders();
+
 /// The folder of an ONNX op; null when it has none.
 FoldFunction folderOf(llvm::StringRef op);
 

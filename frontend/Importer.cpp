@@ -6,6 +6,7 @@
 #include "frontend/Fold.h"
 #include "frontend/ImportRules.h"
 #include "frontend/OnnxFile.h"
+#include "frontend/Refusals.h"
 #include "ir/TableDialect.h"
 #include "ir/TrainDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,19 +20,12 @@ using namespace mlir;
 namespace halfstep {
 namespace {
 
-/// Why a node cannot be imported.
-struct Refusal {
-  const onnx::NodeProto *node;
-  Location loc;
-  std::string reason;
-};
-
 class GraphImporter {
 public:
   GraphImporter(MLIRContext &context, OnnxFile &file, const BoundGraph &bound,
                 ExternalData &externalData)
       : context(context), file(file), bound(bound), externalData(externalData), builder(&context),
-        live(liveNodes(file.graph())) {}
+        live(liveNodes(file.graph())), refusals(live) {}
 
   FailureOr<ImportedModel> run();
 
@@ -40,9 +34,8 @@ private:
   void nameNodes();
   LogicalResult bindInputs(GraphScope &scope);
   void importNode(const onnx::NodeProto &node, GraphScope &scope);
-  void refuse(const onnx::NodeProto &node, std::string reason);
+  LogicalResult applyRule(OpBinder &b);
   LogicalResult report(const GraphScope &scope);
-  std::string parametersBehind(const onnx::NodeProto &node);
   LogicalResult finishFunction(func::FuncOp function, Block &entry, GraphScope &scope);
   void stateShapes(GraphScope &scope);
   LogicalResult compareWithInference(GraphScope &scope);
@@ -56,7 +49,7 @@ private:
   /// What nothing reads is neither imported nor refused.
   std::vector<const onnx::NodeProto *> live;
   DenseMap<const onnx::NodeProto *, Location> locations;
-  std::vector<Refusal> refusals;
+  Refusals refusals;
   /// The parameters' contents; grows while arguments are added, so that addresses stay.
   std::deque<Weight> weights;
   size_t trainable = 0; // the first of `weights` are the file's float weights
@@ -82,9 +75,8 @@ void GraphImporter::nameNodes() {
 LogicalResult GraphImporter::bindInputs(GraphScope &scope) {
   Block &entry = *builder.getInsertionBlock();
   for (const GraphInput &input : bound.inputs) {
-    Binding binding;
-    binding.value = entry.addArgument(input.type, nameLocation(input.name));
-    scope.bind(input.name, binding);
+    Value argument = entry.addArgument(input.type, nameLocation(input.name));
+    scope.bind(input.name, Binding::ofValue(argument));
   }
 
   llvm::StringSet<> read;
@@ -102,14 +94,13 @@ LogicalResult GraphImporter::bindInputs(GraphScope &scope) {
     if (failed(weight))
       return failure();
     weight->name = tensor->name();
-    Binding binding;
-    if (weight->type.getNumElements() == 0) {
-      binding.constant = toAttribute(*weight); // an absent operand, as some exporters spell it
-    } else {
-      binding.value = entry.addArgument(weight->type, loc);
-      binding.weight = &weights.emplace_back(std::move(*weight));
+    if (weight->type.getNumElements() == 0) { // an absent operand, as some exporters spell it
+      scope.bind(weight->name, Binding::ofConstant(toAttribute(*weight)));
+      continue;
     }
-    scope.bind(tensor->name(), binding);
+    Value argument = entry.addArgument(weight->type, loc);
+    weights.push_back(std::move(*weight));
+    scope.bind(tensor->name(), Binding::ofWeight(argument, weights.back()));
   }
   trainable = weights.size();
 
@@ -121,115 +112,72 @@ LogicalResult GraphImporter::bindInputs(GraphScope &scope) {
                    nameLocation(tensor.name()));
     if (failed(contents))
       return failure();
-    Binding binding;
-    binding.constant = toAttribute(*contents);
-    scope.bind(tensor.name(), binding);
+    scope.bind(tensor.name(), Binding::ofConstant(toAttribute(*contents)));
   }
   return success();
 }
 
-void GraphImporter::refuse(const onnx::NodeProto &node, std::string reason) {
-  refusals.push_back({&node, locations.at(&node), std::move(reason)});
+LogicalResult GraphImporter::applyRule(OpBinder &b) {
+  const std::string &op = b.node.op_type();
+  const onnx::OpSchema *schema = onnx::OpSchemaRegistry::Schema(op, int(b.opset));
+  try { // the number of operands and the types of attributes are right from here on
+    schema->Verify(b.node);
+  } catch (const std::exception &error) {
+    return b.error() << StringRef(error.what()).trim();
+  }
+  if (!isFoldable(b))
+    return findRule(op, b.opset)->import(b);
+  FailureOr<DenseElementsAttr> constant = folderOf(op)(b);
+  return failed(constant) ? failure() : b.bind(0, *constant);
 }
 
 void GraphImporter::importNode(const onnx::NodeProto &node, GraphScope &scope) {
-  auto block = [&] {
-    Binding binding;
-    binding.blocked = true;
-    for (const std::string &output : node.output())
-      if (!output.empty())
-        scope.bind(output, binding);
-  };
-  const ImportRule *rule = isStandardOp(node) ? findRule(node.op_type(), file.opset) : nullptr;
-  FoldFunction fold = isStandardOp(node) ? folderOf(node.op_type()) : nullptr;
-  bool behindBlocked = llvm::any_of(node.input(), [&](const std::string &input) {
-    Binding *operand = scope.lookup(input);
-    return operand && operand->blocked;
-  });
-  if (!rule && !(fold && behindBlocked)) {
-    OpBinder b(node, file.opset, locations.at(&node), scope);
-    if (!fold || !isFoldable(b)) {
-      refuse(node, node.op_type() + " (" +
-                       (isStandardOp(node) ? "operator set " + std::to_string(file.opset)
-                                           : "domain " + node.domain()) +
-                       ") is not supported");
-      return block();
-    }
-  }
-  if (behindBlocked)
-    return block();
-
-  // Errors of the rule become this node's refusal; warnings go through.
-  std::string reason;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
-    if (diag.getSeverity() != DiagnosticSeverity::Error)
-      return failure();
-    reason += (reason.empty() ? "" : "; ") + diag.str();
-    return success();
-  });
   OpBinder b(node, file.opset, locations.at(&node), scope);
+  bool standard =
+      isStandardOp(node) && onnx::OpSchemaRegistry::Schema(node.op_type(), int(b.opset));
+  bool hasRule = standard && findRule(node.op_type(), b.opset);
+  bool waits = llvm::any_of(node.input(), [&](const std::string &input) {
+    Binding *operand = scope.lookup(input);
+    return operand && operand->isBlocked();
+  });
+  bool mayFold = standard && folderOf(node.op_type()) && (waits || isFoldable(b));
+
   LogicalResult imported = failure();
-  if (isFoldable(b)) {
-    FailureOr<DenseElementsAttr> constant = fold(b);
-    imported = succeeded(constant) ? b.bind(0, *constant) : failure();
-  } else {
-    imported = rule->import(b);
+  if (!hasRule && !mayFold) {
+    std::string where =
+        isStandardOp(node) ? "operator set " + std::to_string(b.opset) : "domain " + node.domain();
+    refusals.add(node, b.loc, node.op_type() + " (" + where + ") is not supported",
+                 /*isMissing=*/true);
+  } else if (!waits) {
+    // Errors of the rule become this node's refusal; warnings go through.
+    std::string reason;
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) {
+      if (diag.getSeverity() != DiagnosticSeverity::Error)
+        return failure();
+      reason += (reason.empty() ? "" : "; ") + diag.str();
+      return success();
+    });
+    imported = applyRule(b);
+    if (failed(imported))
+      refusals.add(node, b.loc, node.op_type() + ": " + reason, /*isMissing=*/false);
   }
-  if (failed(imported)) {
-    refuse(node, node.op_type() + ": " + reason);
-    block();
-  }
+  if (failed(imported))
+    for (const std::string &output : node.output())
+      scope.bind(output, {});
 }
 
-/// The float weights whose gradient would pass through `node`.
-std::string GraphImporter::parametersBehind(const onnx::NodeProto &node) {
-  llvm::StringSet<> names;
-  for (size_t i = 0; i < trainable; ++i)
-    names.insert(weights[i].name);
-  llvm::StringMap<const onnx::NodeProto *> producers;
-  for (const onnx::NodeProto *each : live)
-    for (const std::string &output : each->output())
-      producers.try_emplace(output, each);
-  std::string list;
-  size_t count = 0;
-  DenseSet<const onnx::NodeProto *> visited{&node};
-  SmallVector<const onnx::NodeProto *> work{&node};
-  llvm::StringSet<> counted;
-  while (!work.empty())
-    for (const std::string &input : work.pop_back_val()->input()) {
-      if (names.contains(input) && counted.insert(input).second && ++count <= 3)
-        list += (list.empty() ? "" : ", ") + input;
-      if (const onnx::NodeProto *producer = producers.lookup(input))
-        if (visited.insert(producer).second)
-          work.push_back(producer);
-    }
-  if (count > 3)
-    list += " and " + std::to_string(count - 3) + " more";
-  return list;
-}
-
-/// One diagnostic for all refused nodes.
+/// Fails, with one diagnostic, when a node was refused.
 LogicalResult GraphImporter::report(const GraphScope &scope) {
-  if (refusals.empty())
-    return success();
-  bool single = refusals.size() == 1;
-  InFlightDiagnostic diag = single ? emitError(refusals.front().loc) << refusals.front().reason
-                                   : emitError(fileLocation(&context, file.path))
-                                         << refusals.size() << " nodes cannot be imported";
-  for (const Refusal &refusal : refusals) {
-    std::string behind = parametersBehind(*refusal.node);
-    if (!single)
-      diag.attachNote(refusal.loc)
-          << refusal.reason << (behind.empty() ? "" : " (in front of: " + behind + ")");
-    else if (!behind.empty())
-      diag.attachNote() << "parameters in front of it: " << behind;
-  }
+  llvm::StringSet<> parameters;
+  for (size_t i = 0; i < trainable; ++i)
+    parameters.insert(weights[i].name);
+  std::string note;
   if (!scope.bakedBatch.empty())
-    diag.attachNote() << "node '" << scope.bakedBatch.front()
-                      << "' reshapes to a leading dimension of 1 where the batch is " << scope.batch
-                      << ": the batch that the model was exported with may be fixed in it";
-  diag.attachNote() << "help: 'halfstep ops' lists what can be imported";
-  return diag;
+    note = "node '" + scope.bakedBatch.front() +
+           "' reshapes to a leading dimension of 1 where the batch is " +
+           std::to_string(scope.batch) +
+           ": the batch that the model was exported with may be fixed in it";
+  return refusals.report(fileLocation(&context, file.path), parameters, note);
 }
 
 LogicalResult GraphImporter::finishFunction(func::FuncOp function, Block &entry,
@@ -280,11 +228,6 @@ LogicalResult GraphImporter::finishFunction(func::FuncOp function, Block &entry,
   return success();
 }
 
-static RankedTensorType typeOf(const Binding &binding) {
-  return cast<RankedTensorType>(binding.constant ? binding.constant.getType()
-                                                 : binding.value.getType());
-}
-
 /// Shapes that the file states beside its inputs follow from them, and exporters write them wrong
 /// or not at all. Those of the outputs become what was imported, the others go.
 void GraphImporter::stateShapes(GraphScope &scope) {
@@ -296,7 +239,7 @@ void GraphImporter::stateShapes(GraphScope &scope) {
       continue;
     auto *shape = output.mutable_type()->mutable_tensor_type()->mutable_shape();
     shape->clear_dim();
-    for (int64_t size : typeOf(*binding).getShape())
+    for (int64_t size : binding->type().getShape())
       shape->add_dim()->set_dim_value(size);
   }
 }
@@ -318,7 +261,7 @@ LogicalResult GraphImporter::compareWithInference(GraphScope &scope) {
     if (!binding || !info.type().has_tensor_type())
       return success();
     const onnx::TypeProto::Tensor &inferred = info.type().tensor_type();
-    RankedTensorType type = typeOf(*binding);
+    RankedTensorType type = binding->type();
     bool agree = elementType(&context, inferred.elem_type()) == type.getElementType();
     if (inferred.has_shape()) {
       agree &= inferred.shape().dim_size() == type.getRank();

@@ -103,132 +103,6 @@ FailureOr<std::unique_ptr<onnx::ModelProto>> parseOnnx(StringRef path, Location 
 }
 
 //===----------------------------------------------------------------------===//
-// Weights
-//===----------------------------------------------------------------------===//
-
-static bool isFloat(const onnx::TensorProto &tensor) {
-  switch (tensor.data_type()) {
-  case onnx::TensorProto::DOUBLE:
-  case onnx::TensorProto::FLOAT:
-  case onnx::TensorProto::FLOAT16:
-  case onnx::TensorProto::BFLOAT16:
-    return true;
-  default:
-    return false;
-  }
-}
-
-static bool isConstantNode(const onnx::NodeProto &node) {
-  return node.op_type() == "Constant" && (node.domain().empty() || node.domain() == "ai.onnx") &&
-         node.output_size() == 1 && node.attribute_size() == 1;
-}
-
-/// A Constant node's float tensor of rank 1 or more: what an exporter writes for a weight that it
-/// did not make an initializer. Scalars are constants of the formula.
-static bool isWeight(const onnx::NodeProto &node) {
-  if (!isConstantNode(node))
-    return false;
-  const onnx::AttributeProto &attribute = node.attribute(0);
-  return attribute.name() == "value_floats" ||
-         (attribute.name() == "value" && isFloat(attribute.t()) && attribute.t().dims_size() > 0);
-}
-
-void forEachWeight(onnx::GraphProto &graph,
-                   function_ref<void(const std::string &, onnx::TensorProto &)> visit) {
-  for (onnx::TensorProto &tensor : *graph.mutable_initializer())
-    if (isFloat(tensor))
-      visit(tensor.name(), tensor);
-
-  for (onnx::NodeProto &node : *graph.mutable_node()) {
-    if (!isWeight(node))
-      continue;
-    onnx::AttributeProto &attribute = *node.mutable_attribute(0);
-    if (attribute.name() == "value") {
-      visit(node.output(0), *attribute.mutable_t());
-      continue;
-    }
-    onnx::TensorProto list;
-    list.set_data_type(onnx::TensorProto::FLOAT);
-    list.add_dims(attribute.floats_size());
-    list.mutable_float_data()->CopyFrom(attribute.floats());
-    visit(node.output(0), list);
-    if (list.float_data_size() == attribute.floats_size())
-      attribute.mutable_floats()->CopyFrom(list.float_data());
-  }
-}
-
-/// The weight becomes a graph input for onnx's tools. Where it already is one (as every initializer
-/// was before format version 4), the tensor's type is the one that holds.
-static void declareInput(onnx::GraphProto &graph, const onnx::TensorProto &tensor) {
-  onnx::ValueInfoProto *info = nullptr;
-  for (onnx::ValueInfoProto &input : *graph.mutable_input())
-    if (input.name() == tensor.name())
-      info = &input;
-  if (!info)
-    info = graph.add_input();
-  info->set_name(tensor.name());
-  onnx::TypeProto::Tensor *type = info->mutable_type()->mutable_tensor_type();
-  type->set_elem_type(tensor.data_type());
-  type->clear_shape();
-  type->mutable_shape();
-  for (int64_t dim : tensor.dims())
-    type->mutable_shape()->add_dim()->set_dim_value(dim);
-}
-
-static void extractWeights(OnnxFile &file) {
-  onnx::GraphProto &graph = *file.model.mutable_graph();
-  DenseSet<const onnx::TensorProto *> taken;
-  forEachWeight(graph, [&](const std::string &name, onnx::TensorProto &tensor) {
-    taken.insert(&tensor);
-    auto weight = std::make_shared<onnx::TensorProto>();
-    std::string ownName = name; // `name` may live in `tensor`
-    weight->Swap(&tensor);
-    weight->set_name(std::move(ownName));
-    file.weights.push_back(std::move(weight));
-  });
-
-  auto *tensors = graph.mutable_initializer();
-  tensors->erase(std::remove_if(tensors->begin(), tensors->end(),
-                                [&](const auto &tensor) { return taken.contains(&tensor); }),
-                 tensors->end());
-  auto isTaken = [&](const onnx::NodeProto &node) {
-    return isConstantNode(node) &&
-           (node.attribute(0).name() == "value_floats" || taken.contains(&node.attribute(0).t()));
-  };
-  auto *nodes = graph.mutable_node();
-  nodes->erase(std::remove_if(nodes->begin(), nodes->end(), isTaken), nodes->end());
-  for (const auto &weight : file.weights)
-    declareInput(graph, *weight);
-}
-
-/// onnx's tools look for external data in the working directory. What is not a weight is small
-/// (shapes, indices) and needed by them, so it is brought into the message.
-static LogicalResult embedExternalTensors(onnx::GraphProto &graph, ExternalData &externalData,
-                                          MLIRContext *context) {
-  auto embed = [&](onnx::TensorProto &tensor, StringRef name) -> LogicalResult {
-    if (tensor.data_location() != onnx::TensorProto::EXTERNAL)
-      return success();
-    Location loc = NameLoc::get(StringAttr::get(context, name));
-    FailureOr<Weight> contents =
-        readTensor(std::make_shared<onnx::TensorProto>(tensor), externalData, loc);
-    if (failed(contents))
-      return failure();
-    tensor.clear_data_location();
-    tensor.clear_external_data();
-    tensor.set_raw_data(contents->bytes.data(), contents->bytes.size());
-    return success();
-  };
-  for (onnx::TensorProto &tensor : *graph.mutable_initializer())
-    if (failed(embed(tensor, tensor.name())))
-      return failure();
-  for (onnx::NodeProto &node : *graph.mutable_node())
-    for (onnx::AttributeProto &attribute : *node.mutable_attribute())
-      if (attribute.has_t() && failed(embed(*attribute.mutable_t(), node.name())))
-        return failure();
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // Checks
 //===----------------------------------------------------------------------===//
 
@@ -257,10 +131,17 @@ static LogicalResult checkNames(const OnnxFile &file, Location loc) {
         return failure();
   }
 
-  llvm::StringSet<> seen;
-  for (const auto &weight : file.weights)
-    if (!seen.insert(weight->name()).second)
+  llvm::StringSet<> weights, outputs;
+  for (const auto &weight : file.weights) {
+    if (!weights.insert(weight->name()).second)
       return emitError(loc) << "two weights have the name '" << weight->name() << "'";
+    if (StringRef(weight->name()).starts_with("halfstep/"))
+      return emitError(loc) << "the name of weight '" << weight->name()
+                            << "' begins with 'halfstep/', which checkpoints keep for themselves";
+  }
+  for (const auto &output : file.graph().output())
+    if (!outputs.insert(output.name()).second)
+      return emitError(loc) << "two graph outputs have the name '" << output.name() << "'";
   return success();
 }
 
@@ -276,6 +157,41 @@ static LogicalResult guarded(Location loc, StringRef activity, function_ref<void
 
 LogicalResult checkOnnx(const OnnxFile &file, Location loc) {
   return guarded(loc, "not a valid ONNX model", [&] { onnx::checker::check_model(file.model); });
+}
+
+/// Inlining copies a function's nodes for every call, so that a few short functions that call each
+/// other can ask for any amount of memory. Counts the nodes that there would be, up to `limit`.
+static uint64_t inlinedSize(const onnx::ModelProto &model, uint64_t limit) {
+  using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+  llvm::StringMap<const onnx::FunctionProto *> functions;
+  for (const onnx::FunctionProto &function : model.functions())
+    functions[function.domain() + ":" + function.name()] = &function;
+  llvm::StringMap<uint64_t> sizes;
+  std::function<uint64_t(const Nodes &)> count = [&](const Nodes &nodes) {
+    uint64_t total = 0;
+    for (const onnx::NodeProto &node : nodes) {
+      std::string name = node.domain() + ":" + node.op_type();
+      const onnx::FunctionProto *function = functions.lookup(name);
+      if (function && !sizes.count(name))
+        sizes[name] = count(function->node());
+      total = std::min(limit, total + (function ? sizes[name] : 1));
+    }
+    return total;
+  };
+  return count(model.graph().node());
+}
+
+static LogicalResult inlineFunctions(onnx::ModelProto &model, Location loc) {
+  constexpr uint64_t limit = 10'000'000;
+  constexpr StringLiteral what = "its functions cannot be inlined";
+  if (model.functions().empty())
+    return success();
+  if (failed(guarded(loc, what, [&] { onnx::checker::check_function_call_cycles(model); })))
+    return failure();
+  if (inlinedSize(model, limit) == limit)
+    return emitError(loc) << what << ": there would be over " << limit << " nodes";
+  return guarded(loc, what,
+                 [&] { onnx::inliner::InlineLocalFunctions(model, /*convert_version=*/true); });
 }
 
 FailureOr<int64_t> opsetOf(const onnx::ModelProto &model, Location loc) {
@@ -338,15 +254,12 @@ FailureOr<OnnxFile> readOnnxFile(MLIRContext *context, StringRef path, ExternalD
   file.opset = *opset;
   if (file.graph().sparse_initializer_size())
     return emitError(loc) << "has sparse initializers, which are not supported";
-  extractWeights(file);
+  file.weights = extractWeights(*file.model.mutable_graph());
   if (failed(checkNames(file, loc)) ||
       failed(embedExternalTensors(*file.model.mutable_graph(), externalData, context)))
     return failure();
 
-  if (file.model.functions_size() && failed(guarded(loc, "its functions cannot be inlined", [&] {
-        onnx::checker::check_function_call_cycles(file.model);
-        onnx::inliner::InlineLocalFunctions(file.model, /*convert_version=*/true);
-      })))
+  if (failed(inlineFunctions(file.model, loc)))
     return failure();
   file.graphHash = hashGraph(file);
 

@@ -9,10 +9,9 @@
 #ifndef HALFSTEP_FRONTEND_ONNXFILE_H
 #define HALFSTEP_FRONTEND_ONNXFILE_H
 
-#include "frontend/TensorProto.h"
+#include "frontend/OnnxWeights.h"
 #include "mlir/IR/Location.h"
 #include "onnx/onnx_pb.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <memory>
 #include <string>
@@ -30,7 +29,7 @@ struct OnnxFile {
   onnx::ModelProto model;
   int64_t opset = 0;
   /// Float initializers, then float Constant nodes of rank 1 or more, named as in the graph.
-  std::vector<std::shared_ptr<const onnx::TensorProto>> weights;
+  WeightTensors weights;
   /// Of the graph's structure and the weights' types, not their values: the same for every batch
   /// size and every checkpoint of one model.
   std::string graphHash;
@@ -62,12 +61,6 @@ std::string externalDataFolder(llvm::StringRef modelPath, llvm::StringRef given)
 
 /// onnx's own checker.
 llvm::LogicalResult checkOnnx(const OnnxFile &file, mlir::Location loc);
-
-/// Calls `visit` with the name and tensor of every weight of `graph`, in the order of
-/// OnnxFile::weights. A visitor may change tensors in place; `value_floats` of a Constant node are
-/// not tensors and come as a temporary whose float_data is stored back.
-void forEachWeight(onnx::GraphProto &graph,
-                   llvm::function_ref<void(const std::string &name, onnx::TensorProto &)> visit);
 
 } // namespace halfstep
 

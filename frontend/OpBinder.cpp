@@ -2,6 +2,7 @@
 
 #include "frontend/OpBinder.h"
 
+#include "frontend/ShapeOperands.h"
 #include "frontend/TensorProto.h"
 #include "ir/TrainDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -9,6 +10,9 @@
 using namespace mlir;
 
 namespace halfstep {
+
+/// Elements of the largest tensor that is taken seriously; sizes in bytes stay far from overflow.
+static constexpr int64_t largestTensor = int64_t(1) << 48;
 
 //===----------------------------------------------------------------------===//
 // GraphScope
@@ -104,10 +108,7 @@ FailureOr<SmallVector<Value>> OpBinder::numbers() {
 
 RankedTensorType OpBinder::type(unsigned i) {
   Binding *operand = binding(i);
-  if (!operand)
-    return {};
-  return cast<RankedTensorType>(operand->constant ? operand->constant.getType()
-                                                  : operand->value.getType());
+  return operand ? operand->type() : RankedTensorType();
 }
 
 DenseElementsAttr OpBinder::constant(unsigned i) {
@@ -222,22 +223,20 @@ Value OpBinder::convert(Value x, Type elementType) {
 LogicalResult OpBinder::bind(unsigned i, Value value) {
   if (!value)
     return failure();
-  if (uses(i)) {
-    Binding binding;
-    binding.value = value;
-    scope.bind(node.output(i), binding);
-  }
+  std::optional<int64_t> count = elementCount(sizesOf(value));
+  if (!count || *count == 0 || *count > largestTensor)
+    return error() << "its result, " << value.getType() << ", is "
+                   << (count == 0 ? "empty" : "impossibly large");
+  if (uses(i))
+    scope.bind(node.output(i), Binding::ofValue(value));
   return success();
 }
 
 LogicalResult OpBinder::bind(unsigned i, DenseElementsAttr constant) {
   if (!constant)
     return failure();
-  if (uses(i)) {
-    Binding binding;
-    binding.constant = constant;
-    scope.bind(node.output(i), binding);
-  }
+  if (uses(i))
+    scope.bind(node.output(i), Binding::ofConstant(constant));
   return success();
 }
 

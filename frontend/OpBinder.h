@@ -30,7 +30,16 @@ struct Binding {
   mlir::Value value;                // computed by the step
   mlir::DenseElementsAttr constant; // known at import
   const Weight *weight = nullptr;   // a parameter: `value`, but its numbers can be read
-  bool blocked = false;             // computed by a node that was refused
+
+  static Binding ofValue(mlir::Value value) { return {value, {}}; }
+  static Binding ofConstant(mlir::DenseElementsAttr constant) { return {{}, constant}; }
+  static Binding ofWeight(mlir::Value value, const Weight &weight) { return {value, {}, &weight}; }
+
+  /// Neither computed nor known: its node was refused.
+  bool isBlocked() const { return !value && !constant; }
+  mlir::RankedTensorType type() const {
+    return mlir::cast<mlir::RankedTensorType>(constant ? constant.getType() : value.getType());
+  }
 };
 
 /// The names bound so far, and the function that is being built.
