@@ -115,21 +115,37 @@ TEST_F(Runner, ExplainsItself) {
     EXPECT_PRED_FORMAT2(::testing::IsSubstring, part, licences);
 }
 
+/// A shell command that starts an endless training, waits until it is in its loop (the log is
+/// opened last before it), does `action`, and waits for its end.
+std::string whileTraining(const std::string &options, const std::string &action) {
+  return "rm -f log.jsonl; ./OUT --steps 9000000000 --log log.jsonl " + options +
+         " & until test -e log.jsonl; do sleep 0.01; done; " + action + "; wait $!";
+}
+
 TEST_F(Runner, SavesAndStopsOnInterrupt) {
-  Outcome outcome = run("./OUT --steps 9000000000 --save stopped.safetensors" + data +
-                        "& sleep 0.5; kill -INT $!; wait $!");
+  Outcome outcome = run(whileTraining("--save stopped.safetensors" + data, "kill -INT $!"));
   EXPECT_EQ(outcome.exitCode, 130);
-  EXPECT_TRUE(std::regex_search(
-      outcome.errors, std::regex("halfstep: stopped after step (\\d+) of 9000000000; continue with "
-                                 "--resume stopped.safetensors\n")));
-  EXPECT_EQ(run("./OUT --steps 1 --resume stopped.safetensors" + data).exitCode, 0);
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring,
+                      " of 9000000000; continue with --resume stopped.safetensors\n",
+                      outcome.errors);
+  std::string log = readFile(*folder / "log.jsonl");
+  size_t steps = std::count(log.begin(), log.end(), '\n');
+  Safetensors saved = Safetensors::open(*folder / "stopped.safetensors");
+  double iteration;
+  std::memcpy(&iteration, saved.find("halfstep/iteration")->data, sizeof iteration);
+  EXPECT_EQ(iteration, double(steps));
+
+  outcome = run("./OUT --steps 1 --resume stopped.safetensors" + data);
+  EXPECT_EQ(outcome.exitCode, 0);
+  EXPECT_EQ(outcome.errors, "halfstep: stopped.safetensors is at step " + std::to_string(steps) +
+                                ": nothing is left to train\n");
 }
 
 TEST_F(Runner, ATruncatedFileEndsTheRun) {
   std::filesystem::copy_file(*folder / "x.npy", *folder / "shrinking.npy");
   Outcome outcome =
-      run("./OUT --quiet --steps 9000000000 --data x=shrinking.npy --data label=label.npy"
-          " --save unsaved.safetensors & sleep 0.3; : > shrinking.npy; wait $!");
+      run(whileTraining("--data x=shrinking.npy --data label=label.npy --save unsaved.safetensors",
+                        ": > shrinking.npy"));
   EXPECT_EQ(outcome.exitCode, 1);
   EXPECT_PRED_FORMAT2(::testing::IsSubstring,
                       "halfstep: error: shrinking.npy: it was truncated while it was in use",
