@@ -33,8 +33,8 @@ public:
     return *this;
   }
 
-  /// Sets the exit code of a program that ends with this error: 1, the input or the run is at fault,
-  /// where nothing else is said; 2 wrong usage; 3 the numbers broke down.
+  /// Sets the exit code of a program that ends with this error: 1, the input or the run is at
+  /// fault, where nothing else is said; 2 wrong usage; 3 the numbers broke down.
   Error &exitWith(int exitCode) {
     code = exitCode;
     return *this;

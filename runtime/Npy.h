@@ -1,7 +1,7 @@
 //===- Npy.h - NumPy's file format --------------------------------------------------*- C++ -*-===//
 //
-// Reads the header of .npy files of versions 1 to 3 and writes version 1. numpy.lib.format documents
-// them: a magic string, a version, the length of a header, the header as a Python literal
+// Reads the header of .npy files of versions 1 to 3 and writes version 1. numpy.lib.format
+// documents them: a magic string, a version, the length of a header, the header as a Python literal
 //   {'descr': '<f4', 'fortran_order': False, 'shape': (64, 10), }
 // and then the elements.
 //
