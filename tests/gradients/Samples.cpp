@@ -1,0 +1,167 @@
+//===- Samples.cpp - A use of every differentiable op ---------------------===//
+//
+// An op without a sample fails the test. Elementwise ops get one sample for every way in which
+// operands can be broadcast; the others state what is special about them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Samples.h"
+
+namespace {
+using Samples = std::vector<Sample>;
+
+std::string tensor(const std::string &type) { return "tensor<" + type + ">"; }
+
+void addUnary(Samples &all, const std::string &op, Domain domain) {
+  for (std::string type : {"2x3xf64", "f64", "1x1xf64", "5x17xf64"})
+    all.push_back({op, "elementwise", {{type, domain}},
+                   "%y = train." + op + " %0 : (" + tensor(type) + ") -> " + tensor(type), type});
+}
+
+void addBinary(Samples &all, const std::string &op, Domain lhsDomain, Domain rhsDomain) {
+  struct Shapes {
+    std::string lhs, rhs, result;
+  };
+  for (auto &s : std::vector<Shapes>{{"2x3xf64", "2x3xf64", "2x3xf64"},
+                                     {"2x3xf64", "3xf64", "2x3xf64"},
+                                     {"2x1xf64", "1x3xf64", "2x3xf64"},
+                                     {"f64", "4x2x3xf64", "4x2x3xf64"},
+                                     {"4x1x3xf64", "2x1xf64", "4x2x3xf64"}})
+    all.push_back({op, "elementwise", {{s.lhs, lhsDomain}, {s.rhs, rhsDomain}},
+                   "%y = train." + op + " %0, %1 : (" + tensor(s.lhs) + ", " + tensor(s.rhs) +
+                       ") -> " + tensor(s.result),
+                   s.result});
+}
+
+void addElementwise(Samples &all) {
+  for (const char *op : {"neg", "abs", "exp", "tanh", "sin", "cos", "sigmoid", "relu"})
+    addUnary(all, op, Domain::Any);
+  for (const char *op : {"log", "sqrt", "rsqrt"})
+    addUnary(all, op, Domain::Positive);
+  for (const char *op : {"add", "sub", "mul", "div"})
+    addBinary(all, op, Domain::Any, Domain::Any);
+  addBinary(all, "pow", Domain::Positive, Domain::Any);
+  for (const char *op : {"maximum", "minimum"})
+    addBinary(all, op, Domain::Any, Domain::Positive);
+  // Both operands are the same value: two contributions to one adjoint.
+  all.push_back({"mul", "elementwise", {{"3xf64"}},
+                 "%y = train.mul %0, %0 : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>",
+                 "3xf64"});
+  all.push_back({"select", "elementwise",
+                 {{"2x3xi1", Domain::Flags}, {"2x3xf64"}, {"3xf64"}},
+                 "%y = train.select %0, %1, %2 : (tensor<2x3xi1>, tensor<2x3xf64>, tensor<3xf64>) "
+                 "-> tensor<2x3xf64>",
+                 "2x3xf64"});
+  all.push_back({"cast", "elementwise", {{"2x3xf64"}},
+                 "%t = train.cast %0 to f64 : (tensor<2x3xf64>) -> tensor<2x3xf64>\n"
+                 "%y = train.mul %t, %0 : (tensor<2x3xf64>, tensor<2x3xf64>) -> tensor<2x3xf64>",
+                 "2x3xf64"});
+}
+
+void addReductions(Samples &all) {
+  struct Shapes {
+    std::string x, axes, result;
+  };
+  for (const char *op : {"sum", "mean", "max", "min"})
+    for (auto &s : std::vector<Shapes>{{"3x4xf64", "1", "3x1xf64"},
+                                       {"3x4xf64", "0", "1x4xf64"},
+                                       {"3x4xf64", "0, 1", "1x1xf64"},
+                                       {"2x3x4x2xf64", "0, 2", "1x3x1x2xf64"},
+                                       {"2x3x4x2xf64", "1", "2x1x4x2xf64"},
+                                       {"2x3x4x2xf64", "1, 3", "2x1x4x1xf64"},
+                                       {"3x1xf64", "1", "3x1xf64"},
+                                       {"2x70xf64", "1", "2x1xf64"}})
+      all.push_back({op, "reduction", {{s.x, Domain::Spread}},
+                     std::string("%y = train.") + op + " %0 {axes = array<i64: " + s.axes +
+                         ">} : (" + tensor(s.x) + ") -> " + tensor(s.result),
+                     s.result});
+}
+
+void addContractions(Samples &all) {
+  struct Shapes {
+    std::string a, b, flags, result;
+  };
+  for (auto &s : std::vector<Shapes>{
+           {"3x4xf64", "4x2xf64", "", "3x2xf64"},
+           {"4x3xf64", "4x2xf64", "{transA = true}", "3x2xf64"},
+           {"3x4xf64", "2x4xf64", "{transB = true}", "3x2xf64"},
+           {"4x3xf64", "2x4xf64", "{transA = true, transB = true}", "3x2xf64"},
+           {"5x3x4xf64", "4x2xf64", "", "5x3x2xf64"},
+           {"3x4xf64", "5x4x2xf64", "", "5x3x2xf64"},
+           {"5x3x4xf64", "5x4x2xf64", "", "5x3x2xf64"},
+           {"5x1x3x4xf64", "2x2x4xf64", "{transB = true}", "5x2x3x2xf64"},
+           {"1x4xf64", "4x1xf64", "", "1x1xf64"}})
+    all.push_back({"matmul", "contraction", {{s.a}, {s.b}},
+                   "%y = train.matmul %0, %1 " + s.flags + " : (" + tensor(s.a) + ", " +
+                       tensor(s.b) + ") -> " + tensor(s.result),
+                   s.result});
+}
+
+void addMovement(Samples &all) {
+  auto add = [&](const std::string &op, const std::string &x, const std::string &attribute,
+                 const std::string &result) {
+    all.push_back({op, "movement", {{x}},
+                   "%y = train." + op + " %0 {" + attribute + "} : (" + tensor(x) + ") -> " +
+                       tensor(result),
+                   result});
+  };
+  add("reshape", "2x6xf64", "sizes = array<i64: 3, 4>", "3x4xf64");
+  add("reshape", "1xf64", "sizes = array<i64>", "f64");
+  add("transpose", "2x3xf64", "permutation = array<i64: 1, 0>", "3x2xf64");
+  add("transpose", "2x3x4xf64", "permutation = array<i64: 2, 0, 1>", "4x2x3xf64");
+  add("broadcast", "3x1xf64", "sizes = array<i64: 2, 3, 4>", "2x3x4xf64");
+  // A reshape that strides cannot express, between a transposition and a sum.
+  all.push_back({"reshape", "movement", {{"2x3xf64"}},
+                 "%t = train.transpose %0 {permutation = array<i64: 1, 0>} : (tensor<2x3xf64>) -> "
+                 "tensor<3x2xf64>\n"
+                 "%y = train.reshape %t {sizes = array<i64: 6>} : (tensor<3x2xf64>) -> "
+                 "tensor<6xf64>",
+                 "6xf64"});
+}
+
+void addNormalisation(Samples &all) {
+  struct Shapes {
+    std::string x;
+    int axis;
+  };
+  for (const char *op : {"softmax", "log_softmax"})
+    for (auto &s : std::vector<Shapes>{{"3x4xf64", 1}, {"3x4xf64", 0}, {"2x3x4xf64", 1}, {"5xf64", 0}})
+      all.push_back({op, "normalisation", {{s.x}},
+                     std::string("%y = train.") + op + " %0 {axis = " + std::to_string(s.axis) +
+                         " : i64} : (" + tensor(s.x) + ") -> " + tensor(s.x),
+                     s.x});
+}
+
+void addLosses(Samples &all) {
+  for (const char *reduction : {"0", "1"}) { // mean, sum
+    std::string how = std::string("reduction = ") + reduction + " : i32";
+    all.push_back({"mse_loss", "loss", {{"3x4xf64"}, {"3x4xf64"}},
+                   "%y = train.mse_loss %0, %1 {" + how +
+                       "} : (tensor<3x4xf64>, tensor<3x4xf64>) -> tensor<f64>",
+                   "f64"});
+    for (const char *extra : {"", ", labelSmoothing = 0.1 : f64", ", ignoreIndex = 2 : i64"})
+      all.push_back({"cross_entropy", "loss", {{"4x5xf64"}, {"4xi64", Domain::Ids}},
+                     "%y = train.cross_entropy %0, %1 {axis = 1 : i64, " + how + extra +
+                         "} : (tensor<4x5xf64>, tensor<4xi64>) -> tensor<f64>",
+                     "f64"});
+    all.push_back({"cross_entropy", "loss", {{"2x5x3xf64"}, {"2x3xi64", Domain::Ids}},
+                   "%y = train.cross_entropy %0, %1 {axis = 1 : i64, " + how +
+                       "} : (tensor<2x5x3xf64>, tensor<2x3xi64>) -> tensor<f64>",
+                   "f64"});
+  }
+}
+} // namespace
+
+const std::vector<Sample> &samples() {
+  static const Samples all = [] {
+    Samples list;
+    addElementwise(list);
+    addReductions(list);
+    addContractions(list);
+    addMovement(list);
+    addNormalisation(list);
+    addLosses(list);
+    return list;
+  }();
+  return all;
+}
