@@ -231,8 +231,8 @@ struct BuildStep : halfstep::impl::BuildStepPassBase<BuildStep> {
     f.finish();
   }
 
-  /// One `table.tensor` for everything that has a name.
-  void buildDirectory(ArrayRef<FlatLayout> layouts) {
+  /// One `table.tensor` for everything that has a name; `main` is the function that reads all inputs.
+  void buildDirectory(func::FuncOp main, ArrayRef<FlatLayout> layouts) {
     ModuleOp module = getOperation();
     OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
     Location location = module.getLoc();
@@ -259,51 +259,62 @@ struct BuildStep : halfstep::impl::BuildStepPassBase<BuildStep> {
         }
       }
     }
-    for (StringRef name : {"iteration", "applied", "running_loss"})
-      tensor(name, table::Role::Counter, scalar);
-    if (rate.perEpoch)
-      tensor("epoch", table::Role::Counter, scalar);
-    for (auto &[name, value] : bound.hyperparameters)
-      tensor(name, table::Role::Hyperparameter, scalar).setInitial(APFloat(value));
-    for (StringRef name : {"iteration", "applied", "loss", "lr", "scale", "grad_norm", "skipped"})
-      tensor(name, table::Role::Record, RankedTensorType::get({kRecordRows}, b.getF64Type()));
+    if (main.getSymName() == "micro") {
+      for (StringRef name : {"iteration", "applied", "running_loss"})
+        tensor(name, table::Role::Counter, scalar);
+      if (rate.perEpoch)
+        tensor("epoch", table::Role::Counter, scalar);
+      for (auto &[name, value] : bound.hyperparameters)
+        tensor(name, table::Role::Hyperparameter, scalar).setInitial(APFloat(value));
+      for (StringRef name : {"iteration", "applied", "loss", "lr", "scale", "grad_norm", "skipped"})
+        tensor(name, table::Role::Record, RankedTensorType::get({kRecordRows}, b.getF64Type()));
+    }
 
-    auto micro = module.lookupSymbol<func::FuncOp>("micro");
-    for (unsigned i = 0; i < micro.getNumArguments(); ++i) {
-      Type type = micro.getArgumentTypes()[i];
-      if (auto name = micro.getArgAttrOfType<StringAttr>(i, attr::kInput)) {
+    for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+      Type type = main.getArgumentTypes()[i];
+      if (auto name = main.getArgAttrOfType<StringAttr>(i, attr::kInput)) {
         tensor(name, table::Role::Input, type);
-      } else if (micro.getArgAttr(i, attr::kLabel)) {
+      } else if (main.getArgAttr(i, attr::kLabel)) {
         auto op = tensor("label", table::Role::Label, type);
-        op.setClassCountAttr(micro.getArgAttrOfType<IntegerAttr>(i, attr::kClassCount));
-        op.setIgnoredClassAttr(micro.getArgAttrOfType<IntegerAttr>(i, attr::kIgnoredClass));
-      } else if (auto name = micro.getArgAttrOfType<StringAttr>(i, attr::kParameter);
-                 name && !micro.getArgAttr(i, attr::kTrainable)) {
+        op.setClassCountAttr(main.getArgAttrOfType<IntegerAttr>(i, attr::kClassCount));
+        op.setIgnoredClassAttr(main.getArgAttrOfType<IntegerAttr>(i, attr::kIgnoredClass));
+      } else if (auto name = main.getArgAttrOfType<StringAttr>(i, attr::kParameter);
+                 name && !main.getArgAttr(i, attr::kTrainable)) {
         tensor(name, table::Role::Parameter, type);
       }
     }
     auto results = [&](StringRef function, StringRef attribute, table::Role role) {
-      auto f = module.lookupSymbol<func::FuncOp>(function);
-      for (unsigned i = 0; i < f.getNumResults(); ++i)
-        tensor(f.getResultAttrOfType<StringAttr>(i, attribute), role, f.getResultTypes()[i]);
+      if (auto f = module.lookupSymbol<func::FuncOp>(function))
+        for (unsigned i = 0; i < f.getNumResults(); ++i)
+          tensor(f.getResultAttrOfType<StringAttr>(i, attribute), role, f.getResultTypes()[i]);
     };
     results("infer", attr::kOutput, table::Role::Output);
     results("evaluate", attr::kMetric, table::Role::Metric);
+  }
+
+  /// A model that is not trained: @infer alone, whose parameters only get a place.
+  void buildForward(func::FuncOp forward) {
+    for (unsigned i = 0; i < forward.getNumArguments(); ++i)
+      forward.removeArgAttr(i, attr::kTrainable);
+    forward.setSymName("infer");
+    buildDirectory(forward, {});
   }
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto micro = module.lookupSymbol<func::FuncOp>("micro");
     auto forward = module.lookupSymbol<func::FuncOp>("forward");
+    module->setAttr(table::attr::kMicroBatches,
+                    IntegerAttr::get(IntegerType::get(&getContext(), 64), accumulate));
+    if (!micro && forward)
+      return buildForward(forward);
     if (!micro || !forward || failed(bindOptions()))
       return signalPassFailure();
     auto layouts = layOutParameters(micro);
     completeMicro(micro);
     forward.setSymName("infer");
     buildUpdate(layouts);
-    buildDirectory(layouts);
-    module->setAttr(table::attr::kMicroBatches,
-                    IntegerAttr::get(IntegerType::get(&getContext(), 64), accumulate));
+    buildDirectory(micro, layouts);
   }
 };
 } // namespace

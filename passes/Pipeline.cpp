@@ -16,6 +16,8 @@ void addSimplification(OpPassManager &pm) {
 }
 
 void buildGrad(OpPassManager &pm, const Recipe &recipe) {
+  if (recipe.loss.empty()) // runs forward only
+    return addSimplification(pm);
   pm.addPass(createSelectParametersPass({recipe.train, recipe.freeze}));
   // Before differentiation: what is computed once has one adjoint.
   addSimplification(pm);

@@ -60,7 +60,7 @@ private:
 std::string suggestion(llvm::StringRef word, llvm::ArrayRef<llvm::StringRef> candidates);
 
 struct Recipe {
-  std::string loss, optimizer; // required for training
+  std::string loss, optimizer; // required for training; without a loss: forward only
   std::string schedule = "constant";
   std::string precision = "fp32";
   double clipNorm = 0; // 0: no clipping

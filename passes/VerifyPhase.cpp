@@ -43,18 +43,13 @@ static LogicalResult verifyFunctions(ModuleOp module, StringRef phase, ArrayRef<
   return success();
 }
 
-/// Calls `verify` on every op of the functions' bodies but the returns; stops at the first failure.
+/// Calls `verify` on every op on tensors; stops at the first failure.
 static LogicalResult forEachOp(ModuleOp module,
                                llvm::function_ref<LogicalResult(Operation *)> verify) {
   for (auto function : module.getOps<func::FuncOp>())
-    if (function
-            .walk([&](Operation *op) {
-              bool isFrame = isa<func::FuncOp, func::ReturnOp>(op);
-              return isFrame || succeeded(verify(op)) ? WalkResult::advance()
-                                                      : WalkResult::interrupt();
-            })
-            .wasInterrupted())
-      return failure();
+    for (Operation &op : function.front().without_terminator())
+      if (failed(verify(&op)))
+        return failure();
   return success();
 }
 
@@ -81,9 +76,11 @@ LogicalResult halfstep::verifyImport(ModuleOp module) {
 }
 
 LogicalResult halfstep::verifyGrad(ModuleOp module) {
-  if (failed(verifyFunctions(module, "grad", {"forward", "evaluate", "micro"})))
-    return failure();
   auto micro = module.lookupSymbol<func::FuncOp>("micro");
+  if (!micro) // runs forward only
+    return verifyFunctions(module, "grad", {"forward"});
+  if (failed(verifyFunctions(module, "grad", {"forward", "evaluate"})))
+    return failure();
   llvm::StringMap<Type> trained;
   for (unsigned i = 0; i < micro.getNumArguments(); ++i)
     if (micro.getArgAttr(i, attr::kTrainable))
@@ -138,7 +135,10 @@ LogicalResult halfstep::verifyPrecision(ModuleOp module) {
 }
 
 LogicalResult halfstep::verifyUpdate(ModuleOp module) {
-  if (failed(verifyFunctions(module, "update", {"infer", "evaluate", "micro", "update"})))
+  SmallVector<StringRef> functions{"infer"};
+  if (module.lookupSymbol("micro"))
+    functions.append({"evaluate", "update"});
+  if (failed(verifyFunctions(module, "update", functions)))
     return failure();
   Directory directory(module);
   for (auto function : module.getOps<func::FuncOp>()) {

@@ -1,0 +1,94 @@
+"""Training as PyTorch does it, and the same bits whichever way it is run."""
+
+import pathlib
+import tempfile
+import unittest
+
+import numpy
+import onnxruntime
+
+from support import Program, halfstep, logged_losses, run
+
+NAMES = ["linear8", "mlp10", "mlp10.default_export", "digits_mlp", "digits_mlp.default_export"]
+
+
+class TrajectoryTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def train(self, name, *command):
+        """Runs a training command; returns the losses of its steps and the bytes of its checkpoint."""
+        log, checkpoint = self.folder / f"{name}.jsonl", self.folder / f"{name}.safetensors"
+        run(*command, "--log", log, "--save", checkpoint)
+        return logged_losses(log), checkpoint.read_bytes()
+
+    def test_losses_are_those_of_pytorch(self):
+        for name in NAMES:
+            with self.subTest(name):
+                program = Program(name, self.folder)
+                losses, _ = self.train(name, "halfstep", "train", program.model, *program.recipe(),
+                                       "--no-shuffle", "--steps", program.steps, *program.data())
+                numpy.testing.assert_allclose(losses, program.losses, rtol=1e-5, atol=0)
+
+    def test_same_bits_in_memory_and_as_executable_for_any_number_of_threads(self):
+        for name in ("linear8", "mlp10", "digits_mlp"):
+            program = Program(name, self.folder)
+            executable = self.folder / f"{name}.train"
+            halfstep("compile", program.model, *program.recipe(), "-o", executable)
+            results = {}
+            for threads in (1, 2):
+                options = ["--no-shuffle", "--steps", program.steps, "--threads", threads,
+                           *program.data()]
+                results[f"train {threads}"] = self.train(
+                    f"{name}.memory{threads}", "halfstep", "train", program.model,
+                    *program.recipe(), *options)
+                results[f"executable {threads}"] = self.train(
+                    f"{name}.file{threads}", executable, *options)
+            losses, checkpoint = results["train 1"]
+            self.assertEqual(len(losses), program.steps)
+            for way, (other_losses, other_checkpoint) in results.items():
+                with self.subTest(name, way=way):
+                    self.assertEqual(losses, other_losses)
+                    self.assertEqual(checkpoint, other_checkpoint)
+
+    def test_resumed_equals_uninterrupted(self):
+        program = Program("digits_mlp", self.folder)
+        command = [self.folder / "train", *program.data(), "--shuffle", "--seed", 7]
+        halfstep("compile", program.model, *program.recipe(), "-o", command[0])
+        whole, part = self.folder / "whole.safetensors", self.folder / "part.safetensors"
+        run(*command, "--steps", 50, "--save", whole)
+        run(*command, "--steps", 20, "--save", part)
+        self.assertNotEqual(whole.read_bytes(), part.read_bytes())
+        run(*command, "--steps", 50, "--resume", part, "--save", part)
+        self.assertEqual(whole.read_bytes(), part.read_bytes())
+
+    def test_exported_model_computes_the_same_in_onnxruntime(self):
+        for name in ("mlp10", "mlp10.default_export", "digits_mlp"):
+            with self.subTest(name):
+                program = Program(name, self.folder)
+                executable = self.folder / f"{name}.train"
+                checkpoint = self.folder / f"{name}.safetensors"
+                trained = self.folder / f"{name}.trained.onnx"
+                halfstep("compile", program.model, *program.recipe(), "-o", executable)
+                run(executable, "--steps", 10, *program.data(), "--save", checkpoint)
+                halfstep("export", program.model, "--weights", checkpoint, "-o", trained)
+
+                x = numpy.load(program.x)
+                session = onnxruntime.InferenceSession(trained)
+                expected, = session.run(None, {"x": x})
+                initial, = onnxruntime.InferenceSession(program.model).run(None, {"x": x})
+                self.assertGreater(numpy.abs(expected - initial).max(), 1e-4)
+
+                data = ["--data", f"x={program.x}"]
+                halfstep("run", trained, "--batch", 16, *data, "--out", self.folder / "run")
+                run(executable, "--infer", "--weights", checkpoint, *data,
+                    "--out", self.folder / "infer")
+                for way in ("run", "infer"):
+                    y = numpy.load(self.folder / way / "y.npy")
+                    numpy.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()

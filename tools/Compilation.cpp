@@ -1,0 +1,211 @@
+//===- Compilation.cpp - A model on its way through the phases ------------===//
+
+#include "tools/Compilation.h"
+
+#include "ir/KernelDialect.h"
+#include "ir/TableDialect.h"
+#include "ir/TrainDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Parser/Parser.h"
+#include "passes/Losses.h"
+#include "passes/Optimizers.h"
+#include "runtime/Files.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace halfstep {
+
+void printWithLocations(ModuleOp module, llvm::raw_ostream &os) {
+  module.print(os, OpPrintingFlags().enableDebugInfo(/*enable=*/true, /*prettyForm=*/false));
+  os << '\n';
+}
+
+Compilation::Compilation(const CompileOptions &options, bool quiet)
+    : options(options), mlirContext(MLIRContext::Threading::DISABLED),
+      printer(mlirContext, options.model, quiet) {
+  mlirContext.loadDialect<arith::ArithDialect, func::FuncDialect, kernel::KernelDialect,
+                          math::MathDialect, table::TableDialect, train::TrainDialect>();
+}
+
+InFlightDiagnostic Compilation::error(const llvm::Twine &what) {
+  return emitError(FileLineColLoc::get(&mlirContext, options.model, 0, 0)) << what;
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+ImportOptions Compilation::importOptions() const {
+  const Recipe &recipe = options.recipe;
+  ImportOptions result;
+  if (recipe.batch) // of an update; the model sees a micro-batch at a time
+    result.batch = recipe.batch / recipe.accumulate;
+  result.bindings = recipe.bind;
+  result.externalData = options.externalData;
+  if (options.assumesSizes)
+    result.assumedSize = 1;
+  return result;
+}
+
+LogicalResult Compilation::load() {
+  if (llvm::StringRef(options.model).ends_with(".mlir"))
+    return parseModule();
+
+  const Recipe &recipe = options.recipe;
+  if (recipe.batch % recipe.accumulate)
+    return error(llvm::formatv("--accumulate: {0} micro-batches do not divide a batch of {1}",
+                               recipe.accumulate, recipe.batch));
+  FailureOr<ImportedModel> imported = importOnnx(mlirContext, options.model, importOptions());
+  if (failed(imported))
+    return failure();
+  model = std::move(*imported);
+  for (const DimensionBinding &dimension : dimensions())
+    if (dimension.isAssumed)
+      emitRemark(module().getLoc())
+          << "dimension " << (dimension.name.empty() ? "0 of the input" : dimension.name)
+          << " has no size; it is taken as " << dimension.size << " ("
+          << (dimension.isLeading ? "--batch N" : "--bind " + dimension.name + "=N") << ")";
+  module()->setAttr(table::attr::kRecipe, StringAttr::get(&mlirContext, recipe.toJson()));
+  dump(Phase::Import);
+  return success();
+}
+
+LogicalResult Compilation::parseModule() {
+  if (!llvm::sys::fs::exists(options.model))
+    return error("no such file");
+  model.module = parseSourceFile<ModuleOp>(options.model, &mlirContext);
+  if (!model.module)
+    return failure();
+  isParsed = true;
+  std::optional<Phase> finished = finishedPhase(module());
+  if (!finished)
+    return error("is not a module that --dump-phases wrote");
+  return mergeRecipe(*finished);
+}
+
+/// The form of Recipe::toJson.
+static bool fromJSON(const llvm::json::Value &value, Recipe &recipe, llvm::json::Path path) {
+  llvm::json::ObjectMapper object(value, path);
+  return object && object.map("loss", recipe.loss) && object.map("optimizer", recipe.optimizer) &&
+         object.map("schedule", recipe.schedule) && object.map("precision", recipe.precision) &&
+         object.map("clip-norm", recipe.clipNorm) && object.map("batch", recipe.batch) &&
+         object.map("accumulate", recipe.accumulate) && object.map("bind", recipe.bind) &&
+         object.map("train", recipe.train) && object.map("freeze", recipe.freeze) &&
+         object.map("cpu", recipe.cpu);
+}
+
+namespace {
+/// A recipe option, the phase that reads it first, and how to take it over from another recipe.
+struct RecipeOption {
+  llvm::StringLiteral name;
+  Phase phase;
+  void (*copy)(const Recipe &from, Recipe &to);
+};
+} // namespace
+
+static constexpr RecipeOption recipeOptions[] = {
+    {"--batch", Phase::Import, [](auto &from, auto &to) { to.batch = from.batch; }},
+    {"--accumulate", Phase::Import, [](auto &from, auto &to) { to.accumulate = from.accumulate; }},
+    {"--bind", Phase::Import, [](auto &from, auto &to) { to.bind = from.bind; }},
+    {"--loss", Phase::Grad, [](auto &from, auto &to) { to.loss = from.loss; }},
+    {"--train", Phase::Grad, [](auto &from, auto &to) { to.train = from.train; }},
+    {"--freeze", Phase::Grad, [](auto &from, auto &to) { to.freeze = from.freeze; }},
+    {"--precision", Phase::Precision, [](auto &from, auto &to) { to.precision = from.precision; }},
+    {"--optimizer", Phase::Update, [](auto &from, auto &to) { to.optimizer = from.optimizer; }},
+    {"--schedule", Phase::Update, [](auto &from, auto &to) { to.schedule = from.schedule; }},
+    {"--clip-norm", Phase::Update, [](auto &from, auto &to) { to.clipNorm = from.clipNorm; }},
+    {"--cpu", Phase::Emit, [](auto &from, auto &to) { to.cpu = from.cpu; }},
+};
+
+/// Completes the recipe of the command line by that of the parsed module.
+LogicalResult Compilation::mergeRecipe(Phase finished) {
+  auto text = module()->getAttrOfType<StringAttr>(table::attr::kRecipe);
+  llvm::Expected<Recipe> recipe = llvm::json::parse<Recipe>(text ? text.getValue() : "");
+  if (!recipe) {
+    llvm::consumeError(recipe.takeError());
+    return error("its recipe is missing or damaged");
+  }
+  for (const RecipeOption &option : recipeOptions) {
+    if (!options.given.count(option.name.str()))
+      continue;
+    if (option.phase <= finished)
+      return error(llvm::formatv("{0}: {1} is already past the phase that reads it", option.name,
+                                 options.model));
+    option.copy(options.recipe, *recipe);
+  }
+  options.recipe = std::move(*recipe);
+  module()->setAttr(table::attr::kRecipe, StringAttr::get(&mlirContext, options.recipe.toJson()));
+  return success();
+}
+
+FailureOr<llvm::ArrayRef<Weight>> Compilation::weights() {
+  if (!isParsed)
+    return llvm::ArrayRef<Weight>(model.weights);
+  auto source = module()->getAttrOfType<StringAttr>(table::attr::kSource);
+  if (!source)
+    return error("does not say which ONNX file it was made from");
+  FailureOr<ImportedModel> imported = importOnnx(mlirContext, source, importOptions());
+  if (failed(imported))
+    return failure();
+  if ((*imported->module)->getAttr(table::attr::kGraphHash) !=
+      module()->getAttr(table::attr::kGraphHash))
+    return error("was made from another version of " + source.getValue());
+  model.weights = std::move(imported->weights);
+  isParsed = false;
+  return llvm::ArrayRef<Weight>(model.weights);
+}
+
+std::vector<std::string> Compilation::inputs() {
+  std::vector<std::string> files{options.model};
+  if (auto source = module()->getAttrOfType<StringAttr>(table::attr::kSource))
+    files.push_back(source.str());
+  return files;
+}
+
+//===----------------------------------------------------------------------===//
+// Phases
+//===----------------------------------------------------------------------===//
+
+LogicalResult Compilation::checkTrains(Phase last) {
+  Phase finished = *finishedPhase(module());
+  auto check = [&](Phase phase, llvm::StringRef option, bool isGiven, std::string names) {
+    if (isGiven || last < phase || finished >= phase)
+      return success();
+    InFlightDiagnostic diagnostic = error(option + ": is needed to train");
+    diagnostic.attachNote() << "help: add " << option << " NAME, one of " << names;
+    return LogicalResult(diagnostic);
+  };
+  if (failed(check(Phase::Grad, "--loss", !recipe().loss.empty(), namesOf(losses()))))
+    return failure();
+  return check(Phase::Update, "--optimizer", !recipe().optimizer.empty(), namesOf(optimizers()));
+}
+
+LogicalResult Compilation::advance(Phase last) {
+  return runPhases(module(), options.recipe, last, [this](Phase phase, ModuleOp) { dump(phase); });
+}
+
+/// Writes the module with the locations of its nodes, so that a later run can go on with it.
+void Compilation::dump(Phase phase) {
+  if (options.dumpPhases.empty())
+    return;
+  llvm::SmallString<128> path(options.dumpPhases);
+  if (std::error_code failure = llvm::sys::fs::create_directories(path))
+    throw runtime::Error(options.dumpPhases, failure.message());
+  llvm::sys::path::append(
+      path, llvm::formatv("0{0}-{1}.mlir", unsigned(phase) + 1, info(phase).name).str());
+
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printWithLocations(module(), os);
+  runtime::ReplacedFile file(path.str().str());
+  file.write(text.data(), text.size());
+  file.commit();
+}
+
+} // namespace halfstep

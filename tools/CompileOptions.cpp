@@ -1,0 +1,186 @@
+//===- CompileOptions.cpp - The options that decide what is compiled ------===//
+
+#include "tools/CompileOptions.h"
+
+#include "passes/Losses.h"
+#include "passes/Optimizers.h"
+#include "runtime/CommandLine.h"
+#include "runtime/Suggestion.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace halfstep {
+
+/// A whole number in the text, all of it.
+static std::optional<int64_t> parseInteger(const std::string &text) {
+  int64_t value;
+  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || end != text.data() + text.size())
+    return std::nullopt;
+  return value;
+}
+
+static std::string checkPositiveInteger(const std::string &text) {
+  std::optional<int64_t> value = parseInteger(text);
+  return value && *value > 0 ? "" : "'" + text + "' is not a positive whole number";
+}
+
+static std::string checkPositiveNumber(const std::string &text) {
+  double value;
+  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool isNumber = failure == std::errc() && end == text.data() + text.size();
+  return isNumber && value > 0 && std::isfinite(value) ? ""
+                                                       : "'" + text + "' is not a positive number";
+}
+
+using Names = std::vector<std::string>;
+
+/// Throws, with a suggestion, unless `name` is one of `known`.
+static void checkName(const std::string &option, const std::string &kind, const std::string &name,
+                      const Names &known) {
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    throw runtime::unknownName(option, kind, name, known);
+}
+
+static std::string checkPrecision(const std::string &mode) {
+  if (mode == "mixed")
+    throw runtime::Error("--precision", "'mixed' does not say what the gradients are")
+        .detail("there are: fp32, as-is")
+        .help("say autocast or half-grad, in a version of halfstep that has them")
+        .exitWith(2);
+  checkName("--precision", "mode", mode, {"fp32", "as-is"});
+  return "";
+}
+
+/// Adds NAME=N to the bound dimensions.
+static void bind(std::map<std::string, int64_t> &dimensions, const std::string &assignment) {
+  size_t equals = assignment.rfind('=');
+  if (equals == std::string::npos || equals == 0)
+    throw runtime::Error("--bind", "'" + assignment + "' is not NAME=N").exitWith(2);
+  std::string name = assignment.substr(0, equals), number = assignment.substr(equals + 1);
+  std::optional<int64_t> size = parseInteger(number);
+  if (!size || *size <= 0)
+    throw runtime::Error("--bind", name + ": '" + number + "' is not a positive whole number")
+        .exitWith(2);
+  if (!dimensions.emplace(name, *size).second)
+    throw runtime::Error("--bind", name + " is given twice").exitWith(2);
+}
+
+/// An option that may be given several times, one value each: never the next word of the command
+/// line, which may be MODEL.
+static CLI::Option *addList(CLI::App &command, const char *flag, std::vector<std::string> &values,
+                            const char *help, const char *type) {
+  return command.add_option(flag, values, help)->allow_extra_args(false)->type_name(type);
+}
+
+void Command::addForwardOptions(CompileOptions &options) {
+  compileOptions = &options;
+  Recipe &recipe = options.recipe;
+  add_option("MODEL", options.model, "an ONNX file, or a module of --dump-phases")
+      ->required()
+      ->type_name("");
+  add_option("--batch", recipe.batch, "samples of one update, the leading dimension")
+      ->check(checkPositiveInteger)
+      ->type_name("N");
+  add_option_function<std::vector<std::string>>(
+      "--bind",
+      [&](const std::vector<std::string> &assignments) {
+        for (const std::string &assignment : assignments)
+          bind(recipe.bind, assignment);
+      },
+      "the size of a symbolic dimension")
+      ->allow_extra_args(false)
+      ->type_name("NAME=N");
+  add_option("--precision", recipe.precision, "fp32, or as-is: the file's own types")
+      ->check(checkPrecision)
+      ->type_name("MODE")
+      ->capture_default_str();
+  addExternalData(options.externalData);
+  addChoice("--target", options.target, "target", {"cpu"});
+  addChoice("--cpu", recipe.cpu, "level", {"native", "x86-64-v3", "x86-64-v4"});
+  add_option("--dump-phases", options.dumpPhases,
+             "write the module after each phase: 01-import.mlir, ...")
+      ->type_name("DIR");
+}
+
+void Command::addTrainingOptions(CompileOptions &options) {
+  Recipe &recipe = options.recipe;
+  const char *spec = "NAME[:k=v,...]";
+  add_option("--loss", recipe.loss, namesOf(losses()))->type_name(spec);
+  add_option("--optimizer", recipe.optimizer, namesOf(optimizers()))->type_name(spec);
+  add_option("--schedule", recipe.schedule, "of the learning rate: " + namesOf(schedules()))
+      ->type_name(spec)
+      ->capture_default_str();
+  add_option("--clip-norm", recipe.clipNorm, "bound of the norm of all gradients together")
+      ->check(checkPositiveNumber)
+      ->type_name("X");
+  add_option("--accumulate", recipe.accumulate, "micro-batches that make up one batch")
+      ->check(checkPositiveInteger)
+      ->type_name("N");
+  addList(*this, "--train", recipe.train, "train only the parameters with such names", "REGEX");
+  addList(*this, "--freeze", recipe.freeze, "do not train these; beats --train", "REGEX");
+}
+
+void Command::addExternalData(std::string &folder) {
+  add_option("--external-data", folder,
+             "folder of the model's external data (default: the model's own)")
+      ->type_name("DIR");
+}
+
+void Command::addChoice(const std::string &option, std::string &choice, const std::string &kind,
+                        const std::vector<std::string> &names) {
+  choice = names.front();
+  add_option_function<std::string>(
+      option,
+      [=, &choice](const std::string &name) {
+        checkName(option, kind, name, names);
+        choice = name;
+      },
+      llvm::join(names, ", "))
+      ->type_name(llvm::StringRef(kind).upper())
+      ->default_str(choice);
+}
+
+namespace {
+/// A TOML file of options, whose unknown names are errors.
+class ConfigFile : public CLI::ConfigTOML {
+public:
+  explicit ConfigFile(const CLI::App &command) : command(command) {}
+
+  std::vector<CLI::ConfigItem> from_config(std::istream &input) const override {
+    std::vector<CLI::ConfigItem> items = CLI::ConfigTOML::from_config(input);
+    std::vector<std::string> known = runtime::optionNames(command);
+    for (const CLI::ConfigItem &item : items)
+      if (std::find(known.begin(), known.end(), item.fullname()) == known.end())
+        throw runtime::unknownName("--config", "option", item.fullname(), known);
+    return items;
+  }
+
+private:
+  const CLI::App &command;
+};
+} // namespace
+
+Command::Command(const std::string &name, const std::string &what, const std::string &example)
+    : CLI::App(what, "halfstep " + name) {
+  footer("Example:\n  " + example);
+  set_help_flag("--help", "print this");
+  set_version_flag("--version", "halfstep " HALFSTEP_VERSION);
+  set_config("--config", "", "options from a file: batch = 16, loss = \"mse\"")
+      ->type_name("FILE.toml");
+  config_formatter(std::make_shared<ConfigFile>(*this));
+}
+
+std::optional<int> Command::parse(int argc, char **argv) {
+  if (std::optional<int> answered = runtime::parseCommandLine(*this, argc, argv))
+    return answered;
+  if (compileOptions)
+    for (const std::string &name : runtime::optionNames(*this))
+      if (count("--" + name))
+        compileOptions->given.insert("--" + name);
+  return std::nullopt;
+}
+
+} // namespace halfstep

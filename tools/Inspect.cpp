@@ -1,0 +1,105 @@
+//===- Inspect.cpp - halfstep inspect -------------------------------------===//
+//
+// Without --phase: what the model holds and how to compile it. With one: the module after that
+// phase, or what is to be known of it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/Codegen.h"
+#include "runtime/Suggestion.h"
+#include "tools/Commands.h"
+#include "tools/LoadedModel.h"
+#include "tools/MemorySummary.h"
+#include "tools/ModelSummary.h"
+#include "tools/PrecisionReport.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace halfstep {
+
+static std::vector<std::string> phaseNames() {
+  std::vector<std::string> names;
+  for (const PhaseInfo &phase : phases())
+    names.push_back(phase.name.str());
+  return names;
+}
+
+static int inspectPhase(Compilation &compilation, Phase phase, llvm::StringRef format) {
+  if (failed(compilation.load()) || failed(compilation.checkTrains(phase)) ||
+      failed(compilation.advance(phase)))
+    return compilation.exitCode();
+  llvm::raw_ostream &os = llvm::outs();
+  ModuleOp module = compilation.module();
+  if (phase == Phase::Emit) {
+    if (format != "text")
+      throw runtime::Error("--format", "what emit makes is LLVM IR: text").exitWith(2);
+    FailureOr<std::string> text = codegen::compileToLlvmIr(module, targetOf(compilation.recipe()));
+    if (failed(text))
+      return compilation.exitCode();
+    os << *text;
+  } else if (format == "json" && phase == Phase::Precision) {
+    printPrecisionReport(module, os);
+  } else if (format == "json" && phase == Phase::Memory) {
+    os << MemoryReport::of(module).toJson() << '\n';
+  } else if (format == "json") {
+    throw runtime::Error("--format", "json is there for the phases precision and memory")
+        .exitWith(2);
+  } else if (format == "text" && phase == Phase::Memory) {
+    MemoryReport report = MemoryReport::of(module);
+    printClasses(report, os);
+    printPeak(report, os);
+  } else if (format == "mlir") {
+    printWithLocations(module, os);
+  } else {
+    module.print(os);
+    os << '\n';
+  }
+  return 0;
+}
+
+/// Differentiates too, so that nodes without a gradient are reported, by a loss that fits any model
+/// where none is given.
+static int inspectModel(CompileOptions options, llvm::StringRef format) {
+  const CompileOptions asGiven = options;
+  if (options.recipe.loss.empty())
+    options.recipe.loss = "mean";
+  Compilation compilation(options, /*quiet=*/false);
+  if (failed(compilation.load()) || failed(compilation.advance(Phase::Grad)))
+    return compilation.exitCode();
+  ModelSummary summary(compilation.module(), compilation.dimensions(), asGiven);
+  if (format == "json")
+    summary.printJson(llvm::outs());
+  else
+    summary.printText(llvm::outs());
+  return 0;
+}
+
+int inspectCommand(int argc, char **argv) {
+  CompileOptions options;
+  options.assumesSizes = true;
+  std::string phaseName, format;
+  Command command("inspect", "Shows what a model holds, and what each phase makes of it.",
+                  "halfstep inspect model.onnx --loss mse --phase grad");
+  command.addForwardOptions(options);
+  command.addTrainingOptions(options);
+  command.add_option("--phase", phaseName, llvm::join(phaseNames(), ", "))->type_name("PHASE");
+  command.addChoice("--format", format, "format", {"text", "mlir", "json"});
+  if (std::optional<int> answered = command.parse(argc, argv))
+    return *answered;
+
+  std::optional<Phase> phase = phaseNamed(phaseName);
+  if (!phaseName.empty() && !phase)
+    throw runtime::unknownName("--phase", "phase", phaseName, phaseNames());
+  if (!phase && format == "mlir")
+    throw runtime::Error("--format", "mlir is the form of a phase's result")
+        .help("add --phase PHASE")
+        .exitWith(2);
+  if (!phase)
+    return inspectModel(options, format);
+  Compilation compilation(options, /*quiet=*/false);
+  return inspectPhase(compilation, *phase, format);
+}
+
+} // namespace halfstep

@@ -1,0 +1,34 @@
+//===- LoadedModel.h - A model compiled into this process -----------------===//
+//
+// The way of a training executable, without the file: machine code is linked into a shared object
+// and loaded from memory. So both compute the same bits.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HALFSTEP_TOOLS_LOADEDMODEL_H
+#define HALFSTEP_TOOLS_LOADEDMODEL_H
+
+#include "codegen/CpuTarget.h"
+#include "runtime/Payload.h"
+#include "tools/Compilation.h"
+
+namespace halfstep {
+
+struct LoadedModel {
+  std::shared_ptr<const runtime::Artefact> artefact;
+  std::string weightFile; // safetensors
+
+  runtime::Safetensors weights() const {
+    return runtime::Safetensors::parse(artefact->name(), weightFile);
+  }
+};
+
+/// What to compile for, as --cpu says. Throws where that is not possible.
+codegen::CpuTarget targetOf(const Recipe &recipe);
+
+/// Compiles and loads a model behind the memory phase.
+mlir::FailureOr<LoadedModel> loadInMemory(Compilation &compilation);
+
+} // namespace halfstep
+
+#endif

@@ -1,0 +1,40 @@
+//===- ModelSummary.h - What a model holds, and how to compile it ---------===//
+
+#ifndef HALFSTEP_TOOLS_MODELSUMMARY_H
+#define HALFSTEP_TOOLS_MODELSUMMARY_H
+
+#include "frontend/Importer.h"
+#include "tools/CompileOptions.h"
+
+namespace halfstep {
+
+/// What `halfstep inspect` says of a model whose parameters have been selected (phase grad).
+class ModelSummary {
+public:
+  ModelSummary(mlir::ModuleOp module, std::vector<DimensionBinding> dimensions,
+               const CompileOptions &options);
+
+  void printText(llvm::raw_ostream &os) const;
+  /// {"version", "inputs", "outputs", "dimensions", "parameters", "compile"}
+  void printJson(llvm::raw_ostream &os) const;
+
+private:
+  struct Tensor {
+    std::string name;
+    mlir::RankedTensorType type;
+    bool isTrained;
+  };
+
+  std::string compileLine(const CompileOptions &options) const;
+
+  std::vector<Tensor> inputs, outputs, parameters;
+  std::vector<DimensionBinding> dimensions;
+  std::string command; // a line for the shell
+};
+
+/// "1x64xf32"
+std::string typeText(mlir::RankedTensorType type);
+
+} // namespace halfstep
+
+#endif

@@ -1,0 +1,47 @@
+//===- PrecisionReport.cpp - Which node computes in which type, and why ---===//
+
+#include "tools/PrecisionReport.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tools/Diagnostics.h"
+#include "tools/ModelSummary.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+
+namespace halfstep {
+
+/// The backward pass's ops say so in their location.
+static bool isGradient(Operation *op) {
+  auto fused = dyn_cast<FusedLocWith<StringAttr>>(op->getLoc());
+  return fused && fused.getMetadata() == "gradient";
+}
+
+static void printTypes(llvm::json::OStream &json, llvm::StringRef key, TypeRange types) {
+  json.attributeArray(key, [&] {
+    for (Type type : types)
+      json.value(typeText(cast<RankedTensorType>(type)));
+  });
+}
+
+void printPrecisionReport(ModuleOp module, llvm::raw_ostream &os) {
+  llvm::json::OStream json(os, /*IndentSize=*/2);
+  json.object([&] {
+    json.attribute("version", 1);
+    json.attributeArray("nodes", [&] {
+      auto micro = module.lookupSymbol<func::FuncOp>("micro");
+      for (Operation &op : micro.front().without_terminator())
+        json.object([&] {
+          json.attribute("node", llvm::json::fixUTF8(nodeNames(op.getLoc())));
+          json.attribute("op", op.getName().getStringRef());
+          json.attribute("pass", isGradient(&op) ? "gradient" : "forward");
+          printTypes(json, "operand_types", op.getOperandTypes());
+          printTypes(json, "result_types", op.getResultTypes());
+          json.attribute("reason", "policy"); // one type for all, in the modes that there are
+        });
+    });
+  });
+  os << '\n';
+}
+
+} // namespace halfstep
