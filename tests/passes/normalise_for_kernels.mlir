@@ -1,0 +1,41 @@
+// Reductions by runs of dimensions, transposed operands as flags, a batch joined to the rows, and
+// copies only where strides do not do.
+// RUN: halfstep-opt %s --normalise-for-kernels | FileCheck %s
+
+// CHECK-LABEL: func.func @runs
+func.func @runs(%x: tensor<2x3x4x1x5xf32>) -> tensor<1x3x1x1x1xf32> {
+  // CHECK: %[[S:.*]] = train.sum %{{.*}} {axes = array<i64: 2, 4>} : (tensor<2x3x4x1x5xf32>) -> tensor<2x3x1x1x1xf32>
+  // CHECK: train.sum %[[S]] {axes = array<i64: 0>}
+  %y = train.sum %x {axes = array<i64: 0, 2, 3, 4>}
+      : (tensor<2x3x4x1x5xf32>) -> tensor<1x3x1x1x1xf32>
+  return %y : tensor<1x3x1x1x1xf32>
+}
+
+// CHECK-LABEL: func.func @identity
+// CHECK-SAME: %[[X:[^:]+]]: tensor<1x3xf32>
+func.func @identity(%x: tensor<1x3xf32>) -> tensor<1x3xf32> {
+  // CHECK-NEXT: return %[[X]]
+  %y = train.max %x {axes = array<i64: 0>} : (tensor<1x3xf32>) -> tensor<1x3xf32>
+  return %y : tensor<1x3xf32>
+}
+
+// CHECK-LABEL: func.func @product
+// CHECK-SAME: %[[X:[^:]+]]: tensor<6x4x3xf32>, %[[W:[^:]+]]: tensor<2x3xf32>
+func.func @product(%x: tensor<6x4x3xf32>, %w: tensor<2x3xf32>) -> tensor<6x4x2xf32> {
+  // CHECK: %[[R:.*]] = train.reshape %[[X]] {sizes = array<i64: 24, 3>}
+  // CHECK: train.matmul %[[R]], %[[W]] {transB = true} : (tensor<24x3xf32>, tensor<2x3xf32>) -> tensor<24x2xf32>
+  %t = train.transpose %w {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %y = train.matmul %x, %t : (tensor<6x4x3xf32>, tensor<3x2xf32>) -> tensor<6x4x2xf32>
+  return %y : tensor<6x4x2xf32>
+}
+
+// CHECK-LABEL: func.func @copy
+func.func @copy(%x: tensor<2x3xf32>) -> (tensor<6xf32>, tensor<3x2xf32>) {
+  // CHECK: %[[T:.*]] = train.transpose
+  // CHECK: %[[C:.*]] = train.map(%[[T]])
+  // CHECK: train.reshape %[[C]]
+  // CHECK: train.map(%[[T]])
+  %t = train.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %r = train.reshape %t {sizes = array<i64: 6>} : (tensor<3x2xf32>) -> tensor<6xf32>
+  return %r, %t : tensor<6xf32>, tensor<3x2xf32>
+}
