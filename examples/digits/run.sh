@@ -20,5 +20,5 @@ run halfstep export "$here/mlp.onnx" --weights "$out/digits.safetensors" -o "$ou
 
 accuracy=$(grep '"event":"validate"' "$out/log.jsonl" | tail -1 |
   sed -E 's/.*"accuracy":([0-9.eE+-]+).*/\1/')
-printf '\nvalidation accuracy %s\n' "$accuracy"
+printf '\nvalidation accuracy %.4f\n' "$accuracy"
 awk -v accuracy="$accuracy" 'BEGIN { exit !(accuracy >= 0.95) }'
