@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace halfstep::kernel;
 using namespace halfstep::codegen;
 
-/// Clones an operation of the body at `width` columns.
+/// Clones an operation of the body at `width` points.
 static Value cloneAt(KernelBuilder &b, Operation &op, int64_t width,
                      llvm::function_ref<Value(Value)> get) {
   IRMapping map;
@@ -19,6 +19,15 @@ static Value cloneAt(KernelBuilder &b, Operation &op, int64_t width,
   Value result = b.clone(op, map)->getResult(0);
   result.setType(KernelBuilder::vectorOf(result.getType(), width));
   return result;
+}
+
+/// The positions first, first + 1, ... as i32.
+static Value countFrom(KernelBuilder &b, Value first, int64_t width) {
+  auto type = cast<VectorType>(KernelBuilder::vectorOf(b.getI32Type(), width));
+  SmallVector<int32_t> offsets(type.getDimSize(0));
+  std::iota(offsets.begin(), offsets.end(), 0);
+  Value start = b.splat(b.create<arith::TruncIOp>(b.getI32Type(), first), width);
+  return b.add(start, b.create<arith::ConstantOp>(b.getI32VectorAttr(offsets)));
 }
 
 ValueMap halfstep::codegen::computeUniformValues(KernelBuilder &b, const KernelForm &form,
@@ -98,6 +107,63 @@ void Row::computeValues(KernelBuilder &b, unsigned walk) {
 }
 
 //===---------------------------------------------------------------------------------------===//
+// RowBlock
+//===---------------------------------------------------------------------------------------===//
+
+RowBlock::RowBlock(KernelBuilder &b, const KernelForm &form, ValueRange buffers,
+                   const ValueMap &uniform, Value firstRow, int64_t count)
+    : form(form) {
+  for (int64_t i = 0; i < count; ++i)
+    rows.emplace_back(b, form, buffers, uniform, b.add(firstRow, i));
+  for (auto [value, scalar] : uniform)
+    computed[value] = b.splat(scalar, count);
+}
+
+Value RowBlock::get(KernelBuilder &b, Value value) {
+  if (Value known = computed.lookup(value))
+    return known;
+  int64_t count = rows.size();
+  Value result;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    unsigned i = argument.getArgNumber();
+    result = b.loadStrided(rows[0].pointers[i], form.buffers[i].storage, count, rowStride(i));
+  } else if (auto index = value.getDefiningOp<IndexOp>()) {
+    int place = form.places[index.getDimension()];
+    Value position = place < 0 ? b.constant(0) : rows[0].positions[place];
+    result = place == int(form.outer.size()) - 1
+                 ? countFrom(b, position, count)
+                 : b.splat(b.create<arith::TruncIOp>(b.getI32Type(), position), count);
+  } else {
+    result =
+        cloneAt(b, *value.getDefiningOp(), count, [&](Value operand) { return get(b, operand); });
+  }
+  return computed[value] = result;
+}
+
+void RowBlock::giveToRows(KernelBuilder &b, unsigned walk) {
+  auto give = [&](Value value) {
+    if (form.isElement(value) || form.values.phase(value) > walk || rows[0].values.count(value))
+      return;
+    Value all = get(b, value);
+    for (auto [i, row] : llvm::enumerate(rows))
+      row.values[value] = b.create<vector::ExtractOp>(all, i);
+  };
+  Block &body = GroupOp(form.group).getBlock();
+  llvm::for_each(body.getArguments(), give);
+  for (Operation &op : body.without_terminator())
+    give(op.getResult(0));
+}
+
+void RowBlock::store(KernelBuilder &b, ArrayRef<KernelForm::Store> stores) {
+  SmallVector<Value> values;
+  for (KernelForm::Store store : stores)
+    values.push_back(get(b, store.value));
+  for (auto [store, value] : llvm::zip(stores, values))
+    b.storeStrided(value, rows[0].pointers[store.buffer], form.buffers[store.buffer].storage,
+                   rows.size(), rowStride(store.buffer));
+}
+
+//===---------------------------------------------------------------------------------------===//
 // Tile
 //===---------------------------------------------------------------------------------------===//
 
@@ -118,10 +184,7 @@ Value Tile::get(KernelBuilder &b, Value value) {
     const View &view = row.form.buffers[argument.getArgNumber()];
     result = b.loadStrided(address(b, argument.getArgNumber()), view.storage, width, view.inner);
   } else if (isa<IndexOp>(value.getDefiningOp())) {
-    SmallVector<int32_t> offsets(width);
-    std::iota(offsets.begin(), offsets.end(), 0);
-    Value first = b.create<arith::TruncIOp>(b.getI32Type(), column);
-    result = b.add(b.splat(first, width), b.create<arith::ConstantOp>(b.getI32VectorAttr(offsets)));
+    result = countFrom(b, column, width);
   } else {
     result =
         cloneAt(b, *value.getDefiningOp(), width, [&](Value operand) { return get(b, operand); });
@@ -135,6 +198,6 @@ void Tile::store(KernelBuilder &b, ArrayRef<KernelForm::Store> stores) {
     values.push_back(get(b, store.value));
   for (auto [store, value] : llvm::zip(stores, values)) {
     const View &view = row.form.buffers[store.buffer];
-    b.storeStrided(value, address(b, store.buffer), view.storage, view.inner);
+    b.storeStrided(value, address(b, store.buffer), view.storage, width, view.inner);
   }
 }

@@ -37,6 +37,33 @@ public:
   Value depth;
 };
 
+/// Neighbouring rows, whose own values are computed as vectors: one lane a row.
+class RowBlock {
+public:
+  /// The rows are neighbours along the last outer dimension.
+  RowBlock(KernelBuilder &b, const KernelForm &form, ValueRange buffers, const ValueMap &uniform,
+           Value firstRow, int64_t count);
+
+  /// A value that each row has one of.
+  Value get(KernelBuilder &b, Value value);
+  /// Says what a value is, in place of computing it.
+  void set(Value value, Value known) { computed[value] = known; }
+  /// Gives the rows their values that are known in `walk`, or in one before it.
+  void giveToRows(KernelBuilder &b, unsigned walk);
+  /// Computes every store's value, then stores them.
+  void store(KernelBuilder &b, ArrayRef<KernelForm::Store> stores);
+
+  SmallVector<Row> rows;
+
+private:
+  int64_t rowStride(unsigned buffer) const {
+    return form.outer.empty() ? 0 : form.buffers[buffer].outer.back();
+  }
+
+  const KernelForm &form;
+  ValueMap computed;
+};
+
 /// `width` neighbouring columns of a row, from column `column` on.
 class Tile {
 public:

@@ -37,11 +37,19 @@ private:
   void emitSquare(Value firstRow, Value column);
   SmallVector<Value> transpose(SmallVector<Value> vectors);
 
-  void emitShortRow(Row &row);
+  void emitShortRows(Value firstRow, int64_t count);
   void emitLongRow(Row &row, Value chunk);
   void storeRow(Row &row, Value chunk);
   void chooseKeptValues();
   Tile walkTile(const Row &row, Value column, int64_t width, unsigned walk);
+
+  /// Rows of at most `shortRow` columns are computed in blocks: of as many rows as fill eight
+  /// registers of 16 f32 lanes.
+  bool hasShortRows() const { return form.columns <= shortRow; }
+  int64_t lastOuter() const { return form.outer.empty() ? 1 : form.outer.back(); }
+  int64_t blockRows() const {
+    return std::min<int64_t>(8, 128 / int64_t(llvm::PowerOf2Ceil(form.columns)));
+  }
 
   KernelBuilder &b;
   KernelForm form;

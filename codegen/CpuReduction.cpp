@@ -45,7 +45,8 @@ SmallVector<Value> RowReduction::reduce(int64_t length, Values values) {
   SmallVector<Value> results;
   if (length <= shortRow) {
     for (auto [reduction, value] : llvm::zip(reductions, values(b.constant(0), length)))
-      results.push_back(b.combineLanes(reduction.kind, value));
+      results.push_back(
+          b.create<vector::ExtractOp>(b.combineEach(reduction.kind, {value}, length), 0));
     return results;
   }
   if (tree.chunks == 1)
@@ -57,7 +58,7 @@ SmallVector<Value> RowReduction::reduce(int64_t length, Values values) {
   b.loop(b.constant(0), b.constant(tree.chunks), 1, [&](Value chunk) {
     SmallVector<Value> chunkResults = reduceChunk(length, chunk, values);
     for (auto [value, array] : llvm::zip(chunkResults, partials))
-      b.store(value, b.element(array, value.getType(), chunk), value.getType());
+      b.store(value, b.element(array, value.getType(), chunk), value.getType(), 0);
   });
   for (auto [reduction, array] : llvm::zip(reductions, partials)) {
     RowReduction ofChunks(b, entry, width);
@@ -77,19 +78,30 @@ SmallVector<Value> RowReduction::reduceChunk(int64_t length, Value chunk, Values
   for (Reduction reduction : reductions)
     accumulators.push_back(b.stack(entry, reduction.type, tree.accumulators));
   int64_t vectorWidth = std::min(width, tree.accumulators);
-  b.loop(b.constant(0), b.constant(tree.accumulators), vectorWidth, [&](Value i) {
+  // A row that is no longer than its accumulators gives each one value, or the identity.
+  bool folds = length > tree.accumulators;
+  int64_t narrow = std::min<int64_t>(16, vectorWidth);
+  int64_t firstMissing = folds ? 0 : llvm::alignTo(length, narrow);
+  int64_t step = folds ? vectorWidth : narrow;
+  b.loop(b.constant(firstMissing), b.constant(tree.accumulators), step, [&](Value i) {
     for (auto [reduction, array] : llvm::zip(reductions, accumulators))
-      b.store(b.identity(reduction.kind, reduction.type, vectorWidth),
-              b.element(array, reduction.type, i), reduction.type);
+      b.store(b.identity(reduction.kind, reduction.type, step), b.element(array, reduction.type, i),
+              reduction.type, step);
   });
   forTiles(
       b, {length, tree.chunks, tree.chunk, chunk}, vectorWidth, [&](Value column, int64_t count) {
         SmallVector<Value> columnValues = values(column, count);
-        Value i = b.remainder(column, tree.accumulators);
+        Value i = folds ? b.remainder(column, tree.accumulators) : column;
         for (auto [reduction, array, value] : llvm::zip(reductions, accumulators, columnValues)) {
           Value address = b.element(array, reduction.type, i);
-          Value sum = b.load(address, reduction.type, count);
-          b.store(b.combine(reduction.kind, sum, value), address, reduction.type);
+          if (folds) {
+            Value sum = b.combine(reduction.kind, b.load(address, reduction.type, count), value);
+            b.store(sum, address, reduction.type, count);
+            continue;
+          }
+          // Stored in whole registers, as it will be read.
+          int64_t stored = std::max(count, narrow);
+          b.store(b.pad(reduction.kind, value, count, stored), address, reduction.type, stored);
         }
       });
   SmallVector<Value> results;
@@ -112,10 +124,11 @@ Value RowReduction::combineAccumulators(Reduction reduction, Value accumulators,
           even.push_back(lane);
           odd.push_back(lane + 1);
         }
-        Value sums = b.combine(kind, b.create<vector::ShuffleOp>(pairs, pairs, even),
-                               b.create<vector::ShuffleOp>(pairs, pairs, odd));
-        b.store(sums, b.element(accumulators, type, i), type);
+        Value sums = b.combine(kind, b.shuffle(pairs, pairs, even), b.shuffle(pairs, pairs, odd));
+        b.store(sums, b.element(accumulators, type, i), type, half);
       });
     });
-  return b.combineLanes(kind, b.load(accumulators, type, std::min(count, shortRow)));
+  int64_t rest = std::min(count, shortRow);
+  Value results = b.combineEach(kind, {b.load(accumulators, type, rest)}, rest);
+  return b.create<vector::ExtractOp>(results, 0);
 }

@@ -73,6 +73,8 @@ int64_t CpuGroupEmitter::units() const {
   case Form::Transpose:
     return form.rows / form.outer.back() * llvm::divideCeil(form.outer.back(), transposeBand);
   case Form::Rows:
+    if (hasShortRows())
+      return form.rows / lastOuter() * llvm::divideCeil(lastOuter(), blockRows());
     return form.rows * (GroupOp(form.group).getPartial() ? RowTree(form.columns).chunks : 1);
   case Form::Columns:
     return form.rows * ColumnTree(form.depth).chunks * llvm::divideCeil(form.columns, columnBlock);

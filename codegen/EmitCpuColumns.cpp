@@ -54,7 +54,7 @@ void CpuGroupEmitter::emitColumnUnit(Value unit) {
             return values;
           });
       for (auto [i, sum] : llvm::enumerate(sums))
-        b.store(sum, leafAddress(i, leaf, column), reduces[i].getType());
+        b.store(sum, leafAddress(i, leaf, column), reduces[i].getType(), count);
     });
   });
 

@@ -1,6 +1,6 @@
 //===- EmitCpuContract.cpp - tiny matrix products ------------------------------------------===//
 //
-// Four rows of c at a time, a vector along its columns; k goes by in order, each step one fused
+// A few rows of c at a time, a vector along its columns; k goes by in order, each step one fused
 // multiply-add an element, so that no blocking shows in the bits. b has to be contiguous along n
 // for that: where it is not, it is first copied to the stack so that it is.
 //
@@ -15,7 +15,7 @@ using namespace halfstep::kernel;
 using namespace halfstep::codegen;
 
 namespace {
-constexpr int64_t blockRows = 4;
+constexpr int64_t blockRows = 6;           // with 16 columns of f32: the registers of AVX2
 constexpr int64_t longestPacked = 1 << 13; // elements of b on the stack
 
 class ContractEmitter {
@@ -96,7 +96,7 @@ void ContractEmitter::pack(Value batchIndex) {
   b.loop(b.constant(0), b.constant(n), 1, [&](Value column) {
     b.loop(b.constant(0), b.constant(k), 1, [&](Value row) {
       Value value = b.load(address(buffers[1], bStrides, batchIndex, row, column), type, 0);
-      b.store(value, b.element(packed, type, b.add(b.mul(row, n), column)), type);
+      b.store(value, b.element(packed, type, b.add(b.mul(row, n), column)), type, 0);
     });
   });
 }
@@ -129,12 +129,13 @@ void ContractEmitter::emitBlock(Value batchIndex, Value firstRow, int64_t rows) 
     });
     for (auto [r, sum] : llvm::enumerate(sums))
       b.storeStrided(sum, address(buffers[2], cStrides, batchIndex, b.add(firstRow, r), column),
-                     type, cStrides[2]);
+                     type, width, cStrides[2]);
   };
-  if (n <= shortRow)
+  int64_t tile = type.isF32() ? 16 : 8;
+  if (n <= tile)
     emitTile(b.constant(0), n);
   else
-    forTiles(b, {n, 1, n, Value()}, shortRow, emitTile);
+    forTiles(b, {n, 1, n, Value()}, tile, emitTile);
 }
 
 FailureOr<Work> halfstep::codegen::emitCpuKernel(OpBuilder &builder, ContractOp contract) {

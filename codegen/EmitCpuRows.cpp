@@ -1,7 +1,8 @@
 //===- EmitCpuRows.cpp - groups with reductions over the last dimension --------------------===//
 //
-// A row that fits one vector is read once and stays in registers. A longer one is walked once for
-// each reduction that waits for another, and once more for what waits for the last.
+// Rows that fit one vector are read once and stay in registers, several of them at a time: their
+// reductions share their steps. A longer row is walked once for each reduction that waits for
+// another, and once more for what waits for the last.
 //
 //===---------------------------------------------------------------------------------------===//
 
@@ -15,28 +16,48 @@ using namespace halfstep::kernel;
 using namespace halfstep::codegen;
 
 void CpuGroupEmitter::emitRowUnit(Value unit) {
+  if (hasShortRows()) {
+    int64_t full = lastOuter() / blockRows(), rest = lastOuter() % blockRows();
+    int64_t blocks = full + (rest > 0);
+    Value block = b.remainder(unit, blocks);
+    Value firstRow = b.add(b.mul(b.divide(unit, blocks), lastOuter()), b.mul(block, blockRows()));
+    auto emitFull = [&] { emitShortRows(firstRow, blockRows()); };
+    auto emitRest = [&] { emitShortRows(firstRow, rest); };
+    if (full && rest)
+      b.ifLess(block, b.constant(full), emitFull, emitRest);
+    else if (full)
+      emitFull();
+    else
+      emitRest();
+    return;
+  }
   bool isPartial = GroupOp(form.group).getPartial();
   int64_t chunks = isPartial ? RowTree(form.columns).chunks : 1;
   Value chunk = isPartial ? b.remainder(unit, chunks) : Value();
   Row row(b, form, buffers, uniform, b.divide(unit, chunks));
-  if (form.columns <= shortRow)
-    emitShortRow(row);
-  else
-    emitLongRow(row, chunk);
+  emitLongRow(row, chunk);
   storeRow(row, chunk);
 }
 
-void CpuGroupEmitter::emitShortRow(Row &row) {
-  Tile tile(row, b.constant(0), form.columns);
+void CpuGroupEmitter::emitShortRows(Value firstRow, int64_t count) {
+  RowBlock block(b, form, buffers, uniform, firstRow, count);
+  SmallVector<Tile> tiles;
+  for (Row &row : block.rows)
+    tiles.emplace_back(row, b.constant(0), form.columns);
   SmallVector<KernelForm::Store> stores;
   for (unsigned walk = 0; walk < form.values.walks(); ++walk) {
-    row.computeValues(b, walk);
-    for (ReduceOp reduce : form.reductions(walk))
-      row.values[reduce.getResult()] =
-          b.combineLanes(reduce.getKind(), tile.get(b, reduce.getInput()));
+    block.giveToRows(b, walk);
+    for (ReduceOp reduce : form.reductions(walk)) {
+      SmallVector<Value> values;
+      for (Tile &tile : tiles)
+        values.push_back(tile.get(b, reduce.getInput()));
+      block.set(reduce.getResult(), b.combineEach(reduce.getKind(), values, form.columns));
+    }
     stores.append(form.elementStores(walk));
   }
-  tile.store(b, stores);
+  for (Tile &tile : tiles)
+    tile.store(b, stores);
+  block.store(b, form.rowStores());
 }
 
 void CpuGroupEmitter::emitLongRow(Row &row, Value chunk) {
@@ -53,7 +74,8 @@ void CpuGroupEmitter::emitLongRow(Row &row, Value chunk) {
         values.push_back(tile.get(b, reduce.getInput()));
       for (auto [value, array] : kept)
         if (form.values.phase(value) == walk)
-          b.store(tile.get(b, value), b.element(array, value.getType(), column), value.getType());
+          b.store(tile.get(b, value), b.element(array, value.getType(), column), value.getType(),
+                  count);
       tile.store(b, stores);
       return values;
     };
@@ -75,13 +97,12 @@ void CpuGroupEmitter::emitLongRow(Row &row, Value chunk) {
 
 void CpuGroupEmitter::storeRow(Row &row, Value chunk) {
   row.computeValues(b, form.values.walks());
-  SmallVector<Value> values;
   for (KernelForm::Store store : form.rowStores()) {
     const View &view = form.buffers[store.buffer];
     Value pointer = row.pointers[store.buffer];
     if (chunk)
       pointer = b.element(pointer, view.storage, b.mul(chunk, view.inner));
-    b.store(row.values.lookup(store.value), pointer, view.storage);
+    b.store(row.values.lookup(store.value), pointer, view.storage, 0);
   }
 }
 

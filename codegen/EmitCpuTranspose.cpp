@@ -76,8 +76,8 @@ SmallVector<Value> CpuGroupEmitter::transpose(SmallVector<Value> vectors) {
   for (int64_t level = 1; level < side; level *= 2) {
     SmallVector<Value> interleaved;
     for (int64_t i = 0; i < side / 2; ++i) {
-      interleaved.push_back(b.create<vector::ShuffleOp>(vectors[i], vectors[i + side / 2], low));
-      interleaved.push_back(b.create<vector::ShuffleOp>(vectors[i], vectors[i + side / 2], high));
+      interleaved.push_back(b.shuffle(vectors[i], vectors[i + side / 2], low));
+      interleaved.push_back(b.shuffle(vectors[i], vectors[i + side / 2], high));
     }
     vectors = interleaved;
   }

@@ -9,7 +9,7 @@ using namespace halfstep::kernel;
 using namespace halfstep::codegen;
 
 Type KernelBuilder::vectorOf(Type type, int64_t width) {
-  return width ? Type(VectorType::get({width}, type)) : type;
+  return width ? Type(VectorType::get({int64_t(llvm::PowerOf2Ceil(width))}, type)) : type;
 }
 
 /// The type of the same shape with elements of type `element`.
@@ -54,8 +54,21 @@ static Type rawType(Type storage) {
 
 static unsigned alignment(Type storage) { return (storage.getIntOrFloatBitWidth() + 7) / 8; }
 
+/// A shuffle's lanes: [0, width) of its first operand, then one of the second up to `lanes`.
+static SmallVector<int64_t> paddedLanes(int64_t width, int64_t lanes, int64_t second) {
+  SmallVector<int64_t> indices = llvm::to_vector(llvm::seq<int64_t>(0, width));
+  indices.append(lanes - width, second);
+  return indices;
+}
+
 Value KernelBuilder::loadRaw(Value pointer, Type storage, int64_t width) {
-  return create<LLVM::LoadOp>(vectorOf(rawType(storage), width), pointer, alignment(storage));
+  Type raw = rawType(storage);
+  Type type = width ? Type(VectorType::get({width}, raw)) : raw;
+  Value value = create<LLVM::LoadOp>(type, pointer, alignment(storage));
+  if (!width || llvm::isPowerOf2_64(width))
+    return value;
+  return shuffle(value, create<LLVM::PoisonOp>(type),
+                 paddedLanes(width, llvm::PowerOf2Ceil(width), width));
 }
 
 Value KernelBuilder::widen(Value raw, Type storage) {
@@ -101,8 +114,11 @@ Value KernelBuilder::load(Value pointer, Type storage, int64_t width) {
   return widen(loadRaw(pointer, storage, width), storage);
 }
 
-void KernelBuilder::store(Value value, Value pointer, Type storage) {
-  create<LLVM::StoreOp>(narrow(value, storage), pointer, alignment(storage));
+void KernelBuilder::store(Value value, Value pointer, Type storage, int64_t width) {
+  Value raw = narrow(value, storage);
+  if (width && !llvm::isPowerOf2_64(width))
+    raw = shuffle(raw, raw, llvm::to_vector(llvm::seq<int64_t>(0, width)));
+  create<LLVM::StoreOp>(raw, pointer, alignment(storage));
 }
 
 Value KernelBuilder::loadStrided(Value pointer, Type storage, int64_t width, int64_t stride) {
@@ -110,18 +126,18 @@ Value KernelBuilder::loadStrided(Value pointer, Type storage, int64_t width, int
     return load(pointer, storage, width);
   if (stride == 0)
     return splat(load(pointer, storage, 0), width);
-  Value result;
+  Value result = create<LLVM::PoisonOp>(vectorOf(rawType(storage), width));
   for (int64_t i = 0; i < width; ++i) {
     Value raw = loadRaw(element(pointer, storage, constant(i * stride)), storage, 0);
-    result = result ? create<vector::InsertOp>(raw, result, i).getResult() : splat(raw, width);
+    result = create<vector::InsertOp>(raw, result, i);
   }
   return widen(result, storage);
 }
 
-void KernelBuilder::storeStrided(Value value, Value pointer, Type storage, int64_t stride) {
-  int64_t width = cast<VectorType>(value.getType()).getDimSize(0);
+void KernelBuilder::storeStrided(Value value, Value pointer, Type storage, int64_t width,
+                                 int64_t stride) {
   if (stride == 1 || width == 1)
-    return store(value, pointer, storage);
+    return store(value, pointer, storage, width);
   Value raw = narrow(value, storage);
   for (int64_t i = 0; i < width; ++i)
     create<LLVM::StoreOp>(create<vector::ExtractOp>(raw, i),
@@ -176,23 +192,40 @@ Value KernelBuilder::identity(ReduceKind kind, Type scalar, int64_t width) {
   return splat(create<arith::ConstantOp>(value), width);
 }
 
-Value KernelBuilder::combineLanes(ReduceKind kind, Value vector) {
+Value KernelBuilder::pad(ReduceKind kind, Value vector, int64_t width, int64_t lanes) {
   auto type = cast<VectorType>(vector.getType());
-  int64_t width = type.getDimSize(0), all = llvm::PowerOf2Ceil(width);
-  if (width < all) {
-    SmallVector<int64_t> indices = llvm::to_vector(llvm::seq<int64_t>(0, width));
-    indices.append(all - width, width); // a lane of the identity
-    vector =
-        create<vector::ShuffleOp>(vector, identity(kind, type.getElementType(), width), indices);
-  }
-  for (; all > 1; all /= 2) {
+  if (width == lanes)
+    return vector;
+  Value missing = identity(kind, type.getElementType(), type.getDimSize(0));
+  return shuffle(vector, missing, paddedLanes(width, lanes, type.getDimSize(0)));
+}
+
+Value KernelBuilder::combineEach(ReduceKind kind, SmallVector<Value> vectors, int64_t width) {
+  auto type = cast<VectorType>(vectors[0].getType());
+  int64_t lanes = type.getDimSize(0);
+  for (Value &vector : vectors)
+    vector = pad(kind, vector, width, lanes);
+  vectors.resize(llvm::PowerOf2Ceil(vectors.size()), vectors.back());
+  // Neighbouring vectors become one, of their pairs' results: with the rows in order all the time.
+  for (int64_t rest = lanes; rest > 1; rest /= 2) {
+    bool isSingle = vectors.size() == 1;
     SmallVector<int64_t> even, odd;
-    for (int64_t i = 0; i < all; i += 2) {
+    for (int64_t i = 0; i < (isSingle ? lanes : 2 * lanes); i += 2) {
       even.push_back(i);
       odd.push_back(i + 1);
     }
-    vector = combine(kind, create<vector::ShuffleOp>(vector, vector, even),
-                     create<vector::ShuffleOp>(vector, vector, odd));
+    for (size_t i = 0; i < std::max<size_t>(1, vectors.size() / 2); ++i) {
+      Value x = vectors[2 * i], y = vectors[isSingle ? 0 : 2 * i + 1];
+      vectors[i] = combine(kind, shuffle(x, y, even), shuffle(x, y, odd));
+    }
+    if (isSingle)
+      lanes /= 2;
+    vectors.resize(std::max<size_t>(1, vectors.size() / 2));
   }
-  return create<vector::ExtractOp>(vector, 0);
+  for (; vectors.size() > 1; vectors.resize(vectors.size() / 2), lanes *= 2) {
+    auto both = llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes));
+    for (size_t i = 0; i < vectors.size() / 2; ++i)
+      vectors[i] = shuffle(vectors[2 * i], vectors[2 * i + 1], both);
+  }
+  return vectors[0];
 }

@@ -2,7 +2,11 @@
 //
 // Kernels are func, scf, arith, math and one-dimensional vectors over !llvm.ptr: element type and
 // alignment of an access are said where it is made, and no later pass decides the order of
-// anything. Width 0 stands for a scalar.
+// anything.
+//
+// A vector of `width` elements has as many lanes as the next power of two; what is in the lanes
+// beyond is arbitrary. Vectors of other lengths would fall apart into scalars wherever they go from
+// one basic block to another. Width 0 stands for a scalar.
 //
 //===---------------------------------------------------------------------------------------===//
 
@@ -48,20 +52,23 @@ public:
   }
   Value smaller(Value x, Value y) { return create<mlir::arith::MinUIOp>(x, y); }
 
-  /// `type` itself for width 0, else a vector of it.
+  /// `type` itself for width 0, else a vector for `width` elements of it.
   static Type vectorOf(Type type, int64_t width);
   Value splat(Value scalar, int64_t width);
   /// An integer in a scalar or in every lane of a vector.
   Value number(Type type, int64_t value);
+  Value shuffle(Value x, Value y, ArrayRef<int64_t> lanes) {
+    return create<mlir::vector::ShuffleOp>(x, y, lanes);
+  }
 
   /// The address of element `index`, counted in elements of `storage`.
   Value element(Value pointer, Type storage, Value index);
-  /// Neighbouring elements, in their compute type.
+  /// `width` neighbouring elements, in their compute type.
   Value load(Value pointer, Type storage, int64_t width);
-  void store(Value value, Value pointer, Type storage);
-  /// Elements `stride` apart, which may be 0.
+  void store(Value value, Value pointer, Type storage, int64_t width);
+  /// Elements `stride` apart, which may be 0 for a load.
   Value loadStrided(Value pointer, Type storage, int64_t width, int64_t stride);
-  void storeStrided(Value value, Value pointer, Type storage, int64_t stride);
+  void storeStrided(Value value, Value pointer, Type storage, int64_t width, int64_t stride);
   /// What is in memory, as it is there (i8 for booleans, i16 for bf16), from and to compute types.
   Value loadRaw(Value pointer, Type storage, int64_t width);
   Value widen(Value raw, Type storage);
@@ -69,9 +76,11 @@ public:
 
   Value combine(kernel::ReduceKind kind, Value x, Value y);
   Value identity(kernel::ReduceKind kind, Type scalar, int64_t width);
-  /// The lanes of a vector combined in pairs, lowest index bit first. Lanes missing to a power of
-  /// two count as the identity.
-  Value combineLanes(kernel::ReduceKind kind, Value vector);
+  /// A vector of `lanes` lanes: the `width` values of another one, then the identity.
+  Value pad(kernel::ReduceKind kind, Value vector, int64_t width, int64_t lanes);
+  /// Combines the `width` values of each vector in pairs, lowest index bit first, all vectors at
+  /// once: lane i of the result is vector i's. Values missing to a power of two are the identity.
+  Value combineEach(kernel::ReduceKind kind, SmallVector<Value> vectors, int64_t width);
 
   /// Memory of the kernel's own: `count` elements, at the start of the function `entry`.
   Value stack(mlir::Block *entry, Type type, int64_t count);
@@ -93,6 +102,17 @@ public:
     SmallVector<Value> carried(loop.getRegionIterArgs());
     create<mlir::scf::YieldOp>(body(loop.getInductionVar(), carried));
     return loop.getResults();
+  }
+  /// if (x < y) body() else otherwise()
+  template <typename Body, typename Otherwise>
+  void ifLess(Value x, Value y, Body body, Otherwise otherwise) {
+    Value isLess = create<mlir::arith::CmpIOp>(mlir::arith::CmpIPredicate::slt, x, y);
+    auto conditional = create<mlir::scf::IfOp>(isLess, /*withElseRegion=*/true);
+    InsertionGuard guard(*this);
+    setInsertionPointToStart(conditional.thenBlock());
+    body();
+    setInsertionPointToStart(conditional.elseBlock());
+    otherwise();
   }
   /// if (x == y) body()
   template <typename Body> void ifEqual(Value x, Value y, Body body) {

@@ -28,6 +28,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 
 using namespace mlir;
+using namespace halfstep::codegen;
 
 void halfstep::codegen::loadKernelDialects(MLIRContext &context) {
   DialectRegistry registry;
@@ -39,8 +40,21 @@ void halfstep::codegen::loadKernelDialects(MLIRContext &context) {
                    LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
 }
 
+/// Makes library calls of the functions of f64 that LLVM has no intrinsic for.
+static LogicalResult callLibrary(ModuleOp kernels) {
+  RewritePatternSet patterns(kernels.getContext());
+  populateMathPolynomialPatterns(patterns);
+  populateMathToLibmConversionPatterns(patterns);
+  ConversionTarget target(*kernels.getContext());
+  target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  target.addIllegalOp<math::ErfOp, math::TanhOp>();
+  return applyPartialConversion(kernels, target, std::move(patterns));
+}
+
 LogicalResult halfstep::codegen::lowerToLlvm(ModuleOp kernels) {
   MLIRContext *context = kernels.getContext();
+  if (failed(callLibrary(kernels)))
+    return failure();
   LowerToLLVMOptions options(context);
   options.overrideIndexBitwidth(64);
   LLVMTypeConverter converter(context, options);
@@ -52,7 +66,6 @@ LogicalResult halfstep::codegen::lowerToLlvm(ModuleOp kernels) {
   populateFuncToLLVMConversionPatterns(converter, patterns);
   populateVectorToLLVMConversionPatterns(converter, patterns);
   populateMathToLLVMConversionPatterns(converter, patterns);
-  populateMathToLibmConversionPatterns(patterns); // what is left
   LLVMConversionTarget target(*context);
   target.addLegalDialect<LLVM::LLVMDialect>();
   target.addLegalOp<ModuleOp>();
