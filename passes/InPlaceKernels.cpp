@@ -66,16 +66,16 @@ void halfstep::makeKernelsInPlace(ModuleOp module, const Sharings &sharings) {
       }
       alike->second.push_back(launch);
     }
-    // The first variant is the kernel itself; the others are copies of it, made before it changes.
-    for (auto &[shared, alike] : llvm::reverse(variants)) {
-      GroupOp kernel = group;
-      if (alike != variants.front().second) {
-        kernel = group.clone();
-        symbols.insert(kernel, std::next(group->getIterator()));
-      }
-      makeInPlace(kernel, shared);
+    // The first variant is the kernel itself; the others are copies, made before it changes.
+    GroupOp last = group;
+    for (auto &[shared, alike] : llvm::drop_begin(variants)) {
+      GroupOp copy = group.clone();
+      symbols.insert(copy, std::next(last->getIterator()));
+      makeInPlace(copy, shared);
       for (LaunchOp launch : alike)
-        launch.setKernel(kernel.getSymName());
+        launch.setKernel(copy.getSymName());
+      last = copy;
     }
+    makeInPlace(group, variants.front().first);
   }
 }

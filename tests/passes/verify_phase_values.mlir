@@ -1,0 +1,100 @@
+// What the phases that still speak of values must not leave: each fault is one message for the user
+// and a note for the developer.
+// RUN: not halfstep-opt %s -split-input-file --verify-phase=phase=import 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=IMPORT
+// RUN: not halfstep-opt %s -split-input-file --verify-phase=phase=grad 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=GRAD
+// RUN: not halfstep-opt %s -split-input-file --verify-phase=phase=precision 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=PRECISION
+// RUN: echo 'module {}' | not halfstep-opt --verify-phase=phase=drive 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=UNKNOWN
+
+// UNKNOWN: error: verify-phase: there is no phase 'drive'
+
+// IMPORT: error: the import phase left a module without @forward
+// IMPORT: note: verify-phase: expected a func.func @forward
+// IMPORT: note: help: this is a fault of halfstep, not of the model
+func.func @main() { return }
+
+// -----
+
+// IMPORT: error: the import phase left a shape that is not static
+// IMPORT: note: verify-phase: an argument of @forward is tensor<?xf32>
+func.func @forward(%x: tensor<?xf32>) { return }
+
+// -----
+
+func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // IMPORT: error: the import phase left an op that is not one of the train dialect
+  // IMPORT: note: verify-phase: 'arith.addf'
+  %0 = arith.addf %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // IMPORT: error: the import phase left an op that belongs to no node of the file
+  // IMPORT: note: verify-phase: 'train.relu' has an unknown location
+  %0 = train.relu %x : (tensor<4xf32>) -> tensor<4xf32> loc(unknown)
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// GRAD: error: the grad phase left a loss that is not a number of f32 or f64
+// GRAD: note: verify-phase: result 0 of @micro is tensor<4xf32>
+func.func @forward() { return }
+func.func @evaluate() { return }
+func.func @micro(%x: tensor<4xf32>) -> (tensor<4xf32> {train.metric = "loss"}) {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// GRAD: error: the grad phase left a gradient that no trained parameter has
+// GRAD: note: verify-phase: result 0 of @micro, of 'w', is tensor<3xf32>
+func.func @forward() { return }
+func.func @evaluate() { return }
+func.func @micro(%w: tensor<4xf32> {train.parameter = "w", train.trainable}, %x: tensor<3xf32>)
+    -> (tensor<3xf32> {train.gradient = "w"}) {
+  return %x : tensor<3xf32>
+}
+
+// -----
+
+// GRAD: error: the grad phase left a trained parameter without gradient
+// GRAD: note: verify-phase: @micro has no result train.gradient = "w"
+func.func @forward() { return }
+func.func @evaluate() { return }
+func.func @micro(%w: tensor<4xf32> {train.parameter = "w", train.trainable}) { return }
+
+// -----
+
+func.func @f(%x: tensor<4xf32>, %y: tensor<4xf16>) -> tensor<4xf32> {
+  // Integers and booleans beside one float type are no mixture, casts are what casts are for, and
+  // inside a map the formula computes in whatever types it needs.
+  %0 = train.compare lt %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %1 = train.cast %y to f32 : (tensor<4xf16>) -> tensor<4xf32>
+  %2 = train.map(%0, %1) {
+  ^bb0(%c: i1, %a: f32):
+    %wide = arith.extf %a : f32 to f64
+    %narrow = arith.truncf %wide : f64 to f32
+    train.yield %narrow : f32
+  } : (tensor<4xi1>, tensor<4xf32>) -> tensor<4xf32>
+  // PRECISION: error: the precision phase left an op that mixes float types
+  // PRECISION: note: verify-phase: 'train.map' has f32 and f16; types change in train.cast only
+  %3 = train.map(%2, %y) {
+  ^bb0(%a: f32, %b: f32):
+    train.yield %a : f32
+  } : (tensor<4xf32>, tensor<4xf16>) -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // PRECISION: error: the precision phase left an adjoint
+  %0 = train.adjoint(%x) of %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
