@@ -5,7 +5,6 @@
 #include "ir/ReductionTree.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace halfstep::kernel;
@@ -54,7 +53,7 @@ FailureOr<Work> halfstep::codegen::emitCpuKernel(OpBuilder &builder, GroupOp gro
 static int64_t chooseWidth(GroupOp group) {
   bool isCostly = false;
   for (Operation &op : group.getBlock()) {
-    if (!isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::PowFOp>(op))
+    if (!isElementaryFunction(op))
       continue;
     if (op.getResult(0).getType().isF64())
       return 8;

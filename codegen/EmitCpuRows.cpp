@@ -9,8 +9,6 @@
 #include "codegen/CpuGroupEmitter.h"
 #include "ir/ReductionTree.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
-
 using namespace mlir;
 using namespace halfstep::kernel;
 using namespace halfstep::codegen;
@@ -113,8 +111,8 @@ void CpuGroupEmitter::chooseKeptValues() {
     return;
   for (Operation &op : GroupOp(form.group).getBlock().without_terminator()) {
     Value value = op.getResult(0);
-    if (isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::PowFOp>(op) &&
-        form.isElement(value) && form.values.lastWalk(value) > form.values.phase(value))
+    if (isElementaryFunction(op) && form.isElement(value) &&
+        form.values.lastWalk(value) > form.values.phase(value))
       kept[value] = b.stack(entry, value.getType(), form.columns);
   }
 }

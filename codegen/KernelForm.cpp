@@ -2,11 +2,17 @@
 
 #include "codegen/KernelForm.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace halfstep::kernel;
 using namespace halfstep::codegen;
+
+bool halfstep::codegen::isElementaryFunction(Operation &op) {
+  return isa<math::CosOp, math::ErfOp, math::ExpOp, math::LogOp, math::PowFOp, math::SinOp,
+             math::TanhOp>(op);
+}
 
 KernelForm::KernelForm(GroupOp group) : group(group), values(group) {
   int64_t reduced = group.getReducedDimension();

@@ -28,6 +28,9 @@ struct View {
   int64_t inner = 0; ///< along the columns
 };
 
+/// Whether an operation of a body costs as much as many others: exp, log and their like.
+bool isElementaryFunction(mlir::Operation &op);
+
 /// A group over the space [outer..., depth, columns]; depth is 1 except for Form::Columns.
 class KernelForm {
 public:
