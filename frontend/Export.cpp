@@ -129,12 +129,18 @@ LogicalResult Exporter::checkNames() {
     if (missing.empty() && needed.contains(name) && !trained.count(name))
       missing = name;
   });
+  // Constants that an import computed travel with the weights, under the names of their values.
+  for (const onnx::TensorProto &tensor : model->graph().initializer())
+    known.insert(tensor.name());
+  for (const onnx::NodeProto &node : model->graph().node())
+    for (const std::string &output : node.output())
+      known.insert(output);
   if (!missing.empty())
     return emitError(at(missing)) << "the checkpoint has no tensor of this name; is it of another "
                                      "model?";
   for (const auto &[name, weight] : trained)
     if (!known.contains(name))
-      return emitError(at(name)) << "the model has no float weight of this name; is the checkpoint "
+      return emitError(at(name)) << "the model has no weight of this name; is the checkpoint "
                                     "of another model?";
   return success();
 }

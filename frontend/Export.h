@@ -13,7 +13,8 @@
 namespace halfstep {
 
 /// Writes the model in `modelPath` with `weights` to `outPath`. Every weight must be one of the
-/// model's, of its shape and type, and every weight that the model computes with must be given.
+/// model's, of its shape and type, and every weight that the model computes with must be given;
+/// constants that the import computed are ignored.
 /// Tensors that are stored outside the file go to `outPath`.data. Either both files are complete or
 /// the old ones, if any, stand. `externalData` is the folder of the model's own external tensors
 /// when it is not the model's.

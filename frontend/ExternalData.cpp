@@ -76,6 +76,13 @@ FailureOr<ExternalData::File> ExternalData::open(StringRef location, Location lo
   return files[location] = File(std::move(*buffer));
 }
 
+std::vector<std::string> ExternalData::paths() const {
+  std::vector<std::string> result;
+  for (const auto &file : files)
+    result.push_back(file.second->getBufferIdentifier().str());
+  return result;
+}
+
 bool ExternalData::isStoredIn(const onnx::TensorProto &tensor, StringRef path) const {
   llvm::SmallString<256> file(folder);
   llvm::sys::path::append(file, referenceOf(tensor).location.value_or(""));

@@ -38,6 +38,9 @@ public:
   /// True when `tensor` is stored in the existing file `path`.
   bool isStoredIn(const onnx::TensorProto &tensor, llvm::StringRef path) const;
 
+  /// The files that were read so far.
+  std::vector<std::string> paths() const;
+
 private:
   using File = std::shared_ptr<llvm::MemoryBuffer>;
   llvm::FailureOr<File> open(llvm::StringRef location, mlir::Location loc);

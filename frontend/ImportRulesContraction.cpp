@@ -35,7 +35,6 @@ LogicalResult matmulNode(OpBinder &b) {
 
   // A batch of matrices times one matrix is one tall matrix times it, which makes the gradient of
   // that matrix one product too.
-  SmallVector<int64_t> batch(ArrayRef(left).drop_back(2));
   bool tall = right.size() == 2 && left.size() > 2;
   if (tall)
     left = {*elementCount(ArrayRef(left).drop_back()), left.back()};

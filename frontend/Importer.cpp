@@ -313,6 +313,8 @@ FailureOr<ImportedModel> GraphImporter::run() {
   result.module = std::move(module);
   result.weights.assign(std::make_move_iterator(weights.begin()),
                         std::make_move_iterator(weights.end()));
+  result.files = externalData.paths();
+  result.files.insert(result.files.begin(), file.path);
   result.dimensions = bound.dimensions;
   return result;
 }

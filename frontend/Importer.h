@@ -49,6 +49,8 @@ struct ImportedModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// One for each train.parameter of @forward, in argument order.
   std::vector<Weight> weights;
+  /// The files that were read: the model's, then those of its external data.
+  std::vector<std::string> files;
   /// The symbolic dimensions of the file, in order of appearance.
   std::vector<DimensionBinding> dimensions;
 };

@@ -29,7 +29,7 @@ Sizes reshapedSizes(OpBinder &b) {
   // A literal leading 1 in front of a larger batch: the exporter may have seen a batch of 1.
   if (b.scope.batch > 1 && x.getRank() && x.getDimSize(0) == b.scope.batch && !sizes->empty() &&
       sizes->front() == 1)
-    b.scope.bakedBatch.push_back(b.node.name());
+    b.scope.bakedBatch.push_back(cast<NameLoc>(b.loc).getName().str());
 
   std::optional<size_t> inferred;
   int64_t known = 1;

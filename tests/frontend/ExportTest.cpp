@@ -120,7 +120,7 @@ TEST(Export, WeightsMustBeTheModels) {
   extra.push_back(extra.front());
   extra.back().name = "stranger";
   EXPECT_EQ(exported(imported, data("mlp10.onnx"), extra, out),
-            "stranger: the model has no float weight of this name; is the checkpoint of another "
+            "stranger: the model has no weight of this name; is the checkpoint of another "
             "model?");
 
   std::vector<Weight> shape = imported.model->weights;

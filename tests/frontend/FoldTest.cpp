@@ -7,6 +7,9 @@
 
 #include "ModelBuilder.h"
 
+#include <cstring>
+
+using namespace halfstep;
 using namespace halfstep::test;
 
 namespace {
@@ -155,6 +158,105 @@ TEST(Fold, OtherConstantsBecomeParametersThatAreNotTrained) {
   EXPECT_EQ(
       std::string(imported.model->weights[0].bytes.begin(), imported.model->weights[0].bytes.end()),
       std::string("\0\1\1\0\0\1\0\0\0", 9));
+}
+
+/// The numbers of the value "c", and its shape in front of them.
+Ints numbers(Model &model) {
+  model.output("c", i64);
+  TemporaryFolder folder;
+  Imported imported(folder.write("m.onnx", model.proto.SerializeAsString()));
+  EXPECT_TRUE(imported.model) << imported.diagnostics;
+  if (!imported.model || imported.model->weights.size() != 1)
+    return {};
+  const Weight &weight = imported.model->weights[0];
+  Ints result(weight.type.getShape());
+  for (size_t at = 0; at < weight.bytes.size(); at += 8) {
+    int64_t number;
+    std::memcpy(&number, weight.bytes.data() + at, 8);
+    result.push_back(number);
+  }
+  return result;
+}
+
+/// A model with the constant a = [[0, 1, 2], [3, 4, 5]].
+Model matrix(int64_t opset = 13) {
+  Model model(opset);
+  model.initializer(intTensor({2, 3}, {0, 1, 2, 3, 4, 5}, "a"));
+  return model;
+}
+
+TEST(Fold, MovesMatrices) {
+  Model transposed = matrix();
+  transposed.node("Transpose", {"a"}, {"c"});
+  EXPECT_EQ(numbers(transposed), (Ints{3, 2, 0, 3, 1, 4, 2, 5}));
+
+  Model gathered = matrix();
+  gathered.initializer(intTensor({2, 1}, {2, -3}, "i"))
+      .node("Gather", {"a", "i"}, {"c"}, {{"axis", 1}});
+  EXPECT_EQ(numbers(gathered), (Ints{2, 2, 1, 2, 0, 5, 3}));
+
+  Model sliced = matrix();
+  sliced.ints("start", {-1, 2}).ints("end", {-100, 0}).ints("axes", {0, 1}).ints("step", {-1, -1});
+  sliced.node("Slice", {"a", "start", "end", "axes", "step"}, {"c"});
+  EXPECT_EQ(numbers(sliced), (Ints{2, 2, 5, 4, 2, 1}));
+
+  Model joined = matrix();
+  joined.initializer(intTensor({2, 1}, {7, 7}, "b"));
+  joined.node("Concat", {"a", "b", "a"}, {"c"}, {{"axis", 1}});
+  EXPECT_EQ(numbers(joined), (Ints{2, 7, 0, 1, 2, 7, 0, 1, 2, 3, 4, 5, 7, 3, 4, 5}));
+
+  Model expanded(13);
+  expanded.initializer(intTensor({2, 1}, {1, 2}, "a")).ints("n", {2, 1, 2});
+  expanded.node("Expand", {"a", "n"}, {"c"});
+  EXPECT_EQ(numbers(expanded), (Ints{2, 2, 2, 1, 1, 2, 2, 1, 1, 2, 2}));
+
+  Model unsqueezed = matrix();
+  unsqueezed.ints("axes", {1}).node("Unsqueeze", {"a", "axes"}, {"c"});
+  EXPECT_EQ(numbers(unsqueezed), (Ints{2, 1, 3, 0, 1, 2, 3, 4, 5}));
+}
+
+TEST(Fold, BroadcastsAndReduces) {
+  Model sum = matrix();
+  sum.ints("b", {10, 20, 30}).node("Add", {"a", "b"}, {"c"});
+  EXPECT_EQ(numbers(sum), (Ints{2, 3, 10, 21, 32, 13, 24, 35}));
+
+  Model rows = matrix();
+  rows.ints("axes", {1}).node("ReduceSum", {"a", "axes"}, {"c"}, {{"keepdims", 0}});
+  EXPECT_EQ(numbers(rows), (Ints{2, 3, 12}));
+
+  Model columns = matrix(11);
+  columns.node("ReduceMax", {"a"}, {"m"}, {{"axes", Ints{0}}}).node("Neg", {"m"}, {"c"});
+  EXPECT_EQ(numbers(columns), (Ints{1, 3, -3, -4, -5}));
+
+  Model chosen = matrix(16);
+  chosen.initializer(intTensor({2, 1}, {1, 4}, "limit")).initializer(intTensor({}, {-1}, "other"));
+  chosen.node("Greater", {"a", "limit"}, {"more"}).node("Not", {"more"}, {"less"});
+  chosen.node("Where", {"less", "a", "other"}, {"c"});
+  EXPECT_EQ(numbers(chosen), (Ints{2, 3, 0, 1, -1, 3, 4, -1}));
+}
+
+TEST(Fold, CastsRoundAndTruncate) {
+  Model model(13);
+  model.node("Constant", {}, {"f"}, {{"value_float", -2.7f}});
+  model.node("Cast", {"f"}, {"i"}, {{"to", i64}}).ints("n", {1, 2}).node("Mul", {"i", "n"}, {"c"});
+  EXPECT_EQ(numbers(model), (Ints{2, -2, -4}));
+
+  // 2^24 + 1 is no float; the tie goes to even.
+  Model rounded(13);
+  rounded.ints("big", {16777217, 16777219}).node("Cast", {"big"}, {"f"}, {{"to", f32}});
+  rounded.node("Cast", {"f"}, {"c"}, {{"to", i64}});
+  EXPECT_EQ(numbers(rounded), (Ints{2, 16777216, 16777220}));
+
+  // What does not fit saturates; NaN is 0.
+  Model outside(13);
+  outside.node("Constant", {}, {"huge"}, {{"value_float", 1e30f}});
+  outside.node("Constant", {}, {"nan"}, {{"value_float", std::numeric_limits<float>::quiet_NaN()}});
+  outside.node("Cast", {"huge"}, {"h"}, {{"to", i64}}).node("Cast", {"nan"}, {"n"}, {{"to", i64}});
+  outside.ints("one", {1})
+      .node("Reshape", {"h", "one"}, {"h1"})
+      .node("Reshape", {"n", "one"}, {"n1"});
+  outside.node("Concat", {"h1", "n1"}, {"c"}, {{"axis", 0}});
+  EXPECT_EQ(numbers(outside), (Ints{2, std::numeric_limits<int64_t>::max(), 0}));
 }
 
 TEST(Fold, MemoryIsBounded) {
