@@ -207,8 +207,7 @@ Folded foldWhere(OpBinder &b) {
   });
 }
 
-/// Truncation toward zero; what does not fit saturates and NaN becomes 0, as everywhere in
-/// halfstep.
+/// Truncation toward zero; what does not fit, which ONNX leaves open, saturates, and NaN becomes 0.
 int64_t truncate(double value, Type to) {
   APSInt result(to.getIntOrFloatBitWidth(), to.isUnsignedInteger());
   bool exact;
