@@ -3,26 +3,31 @@
 #include "runtime/Suggestion.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
-#include <utility>
 
 namespace halfstep::runtime {
 
 namespace {
 
-/// Insertions, deletions and replacements of one letter that turn `a` into `b`.
+/// Insertions, deletions and replacements of one letter, and exchanges of two neighbours, that turn
+/// `a` into `b` (optimal string alignment).
 size_t editDistance(const std::string &a, const std::string &b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      size_t replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j + 1] + 1, row[j] + 1, replaced});
+  // rows[0] belongs to the prefix of `a` at hand, rows[1] and rows[2] to the two before it.
+  std::array<std::vector<size_t>, 3> rows;
+  rows.fill(std::vector<size_t>(b.size() + 1));
+  std::iota(rows[0].begin(), rows[0].end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    std::rotate(rows.begin(), rows.end() - 1, rows.end());
+    rows[0][0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      rows[0][j] =
+          std::min({rows[1][j] + 1, rows[0][j - 1] + 1, rows[1][j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        rows[0][j] = std::min(rows[0][j], rows[2][j - 2] + 1);
     }
   }
-  return row.back();
+  return rows[0].back();
 }
 
 } // namespace

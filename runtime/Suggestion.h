@@ -14,7 +14,7 @@
 namespace halfstep::runtime {
 
 /// Wrong usage: `OPTION: no KIND is called NAME`, with all that exist and, where one is close to
-/// `name`, a suggestion. Close: at most a third of its letters differ (Levenshtein's distance).
+/// `name`, a suggestion. Close: at most a third of its letters differ (optimal string alignment).
 Error unknownName(const std::string &option, const std::string &kind, const std::string &name,
                   const std::vector<std::string> &known);
 

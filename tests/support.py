@@ -55,7 +55,7 @@ class Program:
         return ["--data", f"x={self.x}", *label]
 
 
-def logged_losses(path):
-    """The losses of a --log file, in order, as exact numbers."""
+def logged(path, key):
+    """The values of `key` in the steps of a --log file, as exact numbers."""
     events = [json.loads(line) for line in path.read_text().splitlines()]
-    return [event["loss"] for event in events if event["event"] == "step"]
+    return [event[key] for event in events if event["event"] == "step"]

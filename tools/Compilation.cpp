@@ -29,6 +29,7 @@ void printWithLocations(ModuleOp module, llvm::raw_ostream &os) {
 Compilation::Compilation(const CompileOptions &options, bool quiet)
     : options(options), mlirContext(MLIRContext::Threading::DISABLED),
       printer(mlirContext, options.model, quiet) {
+  mlirContext.printOpOnDiagnostic(false);
   mlirContext.loadDialect<arith::ArithDialect, func::FuncDialect, kernel::KernelDialect,
                           math::MathDialect, table::TableDialect, train::TrainDialect>();
 }
@@ -157,12 +158,14 @@ FailureOr<llvm::ArrayRef<Weight>> Compilation::weights() {
       module()->getAttr(table::attr::kGraphHash))
     return error("was made from another version of " + source.getValue());
   model.weights = std::move(imported->weights);
+  model.files = std::move(imported->files);
   isParsed = false;
   return llvm::ArrayRef<Weight>(model.weights);
 }
 
 std::vector<std::string> Compilation::inputs() {
-  std::vector<std::string> files{options.model};
+  std::vector<std::string> files = model.files;
+  files.push_back(options.model);
   if (auto source = module()->getAttrOfType<StringAttr>(table::attr::kSource))
     files.push_back(source.str());
   return files;

@@ -49,18 +49,17 @@ static FailureOr<std::string> emit(Compilation &compilation, llvm::StringRef for
 
 static LogicalResult write(Compilation &compilation, llvm::StringRef form, const std::string &out) {
   bool isExecutable = form == "executable";
+  FailureOr<llvm::ArrayRef<Weight>> weights = compilation.weights();
   FailureOr<std::string> bytes = emit(compilation, isExecutable ? "shared" : form);
-  if (failed(bytes))
+  if (failed(weights) || failed(bytes))
     return failure();
+  runtime::checkIsNoInput("-o", out, compilation.inputs());
   if (!isExecutable) {
     runtime::ReplacedFile file(out);
     file.write(bytes->data(), bytes->size());
     file.commit();
     return success();
   }
-  FailureOr<llvm::ArrayRef<Weight>> weights = compilation.weights();
-  if (failed(weights))
-    return failure();
   if (llvm::Error error =
           codegen::writeExecutable(out, *bytes, toSafetensors(*weights), runnerPath()))
     throw runtime::Error("", llvm::toString(std::move(error)));
@@ -89,7 +88,6 @@ int compileCommand(int argc, char **argv) {
   if (failed(compilation.load()) || failed(compilation.checkTrains(Phase::Memory)) ||
       failed(compilation.advance(Phase::Memory)))
     return compilation.exitCode();
-  runtime::checkIsNoInput("-o", out, compilation.inputs());
   printClasses(MemoryReport::of(compilation.module()), llvm::errs());
   return failed(write(compilation, form, out)) ? compilation.exitCode() : 0;
 }

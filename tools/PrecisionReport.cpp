@@ -30,7 +30,9 @@ void printPrecisionReport(ModuleOp module, llvm::raw_ostream &os) {
     json.attribute("version", 1);
     json.attributeArray("nodes", [&] {
       auto micro = module.lookupSymbol<func::FuncOp>("micro");
-      for (Operation &op : micro.front().without_terminator())
+      for (Operation &op : micro.front().without_terminator()) {
+        if (op.hasTrait<OpTrait::ConstantLike>())
+          continue;
         json.object([&] {
           json.attribute("node", llvm::json::fixUTF8(nodeNames(op.getLoc())));
           json.attribute("op", op.getName().getStringRef());
@@ -39,6 +41,7 @@ void printPrecisionReport(ModuleOp module, llvm::raw_ostream &os) {
           printTypes(json, "result_types", op.getResultTypes());
           json.attribute("reason", "policy"); // one type for all, in the modes that there are
         });
+      }
     });
   });
   os << '\n';

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from support import Program, halfstep, logged_losses, run
+from support import Program, halfstep, logged, run
 
 LIBRARIES = ("libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1")
 
@@ -48,7 +48,7 @@ class BareMachineTest(unittest.TestCase):
 
             run(*enter, root, "/train", "--steps", program.steps, "--no-shuffle",
                 "--data", "x=/x.npy", "--data", "label=/label.npy", "--log", "/log.jsonl", env={})
-            self.assertEqual(len(logged_losses(root / "log.jsonl")), program.steps)
+            self.assertEqual(len(logged(root / "log.jsonl", "loss")), program.steps)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Training as PyTorch does it, and the same bits whichever way it is run."""
 
+import math
 import pathlib
 import tempfile
 import unittest
@@ -7,7 +8,7 @@ import unittest
 import numpy
 import onnxruntime
 
-from support import Program, halfstep, logged_losses, run
+from support import Program, halfstep, logged, run
 
 NAMES = ["linear8", "mlp10", "mlp10.default_export", "digits_mlp", "digits_mlp.default_export"]
 
@@ -22,7 +23,7 @@ class TrajectoryTest(unittest.TestCase):
         """Runs a training command; returns the losses of its steps and the bytes of its checkpoint."""
         log, checkpoint = self.folder / f"{name}.jsonl", self.folder / f"{name}.safetensors"
         run(*command, "--log", log, "--save", checkpoint)
-        return logged_losses(log), checkpoint.read_bytes()
+        return logged(log, "loss"), checkpoint.read_bytes()
 
     def test_losses_are_those_of_pytorch(self):
         for name in NAMES:
@@ -52,6 +53,26 @@ class TrajectoryTest(unittest.TestCase):
                 with self.subTest(name, way=way):
                     self.assertEqual(losses, other_losses)
                     self.assertEqual(checkpoint, other_checkpoint)
+
+    def test_accumulated_micro_batches_equal_one_batch(self):
+        program = Program("mlp10", self.folder)
+        losses = {}
+        for accumulate in (1, 4):
+            losses[accumulate], _ = self.train(
+                f"by{accumulate}", "halfstep", "train", program.model, *program.recipe(),
+                "--accumulate", accumulate, "--no-shuffle", "--steps", 40, *program.data())
+        numpy.testing.assert_allclose(losses[4], losses[1], rtol=1e-6, atol=0)
+
+    def test_schedule_gives_the_learning_rates_of_its_formula(self):
+        program = Program("mlp10", self.folder)
+        for unit, count in (("step", lambda step: step), ("epoch", lambda step: step // 4)):
+            with self.subTest(unit):
+                log = self.folder / f"{unit}.jsonl"
+                halfstep("train", program.model, *program.recipe(), "--steps", 12, *program.data(),
+                         "--schedule", f"cosine:t_max=10,eta_min=1e-3,unit={unit}", "--log", log)
+                expected = [1e-3 + (0.01 - 1e-3) * (1 + math.cos(math.pi * count(step) / 10)) / 2
+                            for step in range(12)]
+                numpy.testing.assert_allclose(logged(log, "lr"), expected, rtol=1e-12, atol=0)
 
     def test_resumed_equals_uninterrupted(self):
         program = Program("digits_mlp", self.folder)
