@@ -81,7 +81,7 @@ int opsCommand(int argc, char **argv) {
     return 0;
   }
 
-  Compilation compilation(options, /*quiet=*/false);
+  Compilation compilation(options, /*quiet=*/true);
   FailureOr<std::vector<OpSupport>> ops =
       opsOfModel(compilation.context(), options.model, options.externalData);
   if (failed(ops))
