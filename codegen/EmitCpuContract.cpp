@@ -35,7 +35,7 @@ private:
 
   KernelBuilder &b;
   StringRef name;
-  Type type;
+  Type type, compute; // of storage and of products and sums
   int64_t batch, m, n, k;
   SmallVector<int64_t> aStrides, bStrides, cStrides;
   bool isSwapped = false; // c's transpose is computed, from b's and a's
@@ -46,7 +46,7 @@ private:
 } // namespace
 
 ContractEmitter::ContractEmitter(KernelBuilder &b, ContractOp op)
-    : b(b), name(op.getSymName()), type(op.getType()), batch(op.getBatch()), m(op.getM()),
+    : b(b), name(op.getSymName()), type(op.getType()), compute(computeType(type)), batch(op.getBatch()), m(op.getM()),
       n(op.getN()), k(op.getK()), aStrides(op.getAStrides()), bStrides(op.getBStrides()),
       cStrides(op.getCStrides()) {
   bool alongN = bStrides[2] == 1 && cStrides[2] == 1;
@@ -68,7 +68,7 @@ void ContractEmitter::emit() {
     std::swap(buffers[0], buffers[1]);
   Value lo = entry->getArgument(1), hi = entry->getArgument(2);
   if (packs)
-    packed = b.stack(entry, type, k * n);
+    packed = b.stack(entry, compute, k * n);
   if (!packs) {
     b.loop(lo, hi, 1, [&](Value unit) {
       Value block = b.remainder(unit, rowBlocks());
@@ -96,7 +96,7 @@ void ContractEmitter::pack(Value batchIndex) {
   b.loop(b.constant(0), b.constant(n), 1, [&](Value column) {
     b.loop(b.constant(0), b.constant(k), 1, [&](Value row) {
       Value value = b.load(address(buffers[1], bStrides, batchIndex, row, column), type, 0);
-      b.store(value, b.element(packed, type, b.add(b.mul(row, n), column)), type, 0);
+      b.store(value, b.element(packed, compute, b.add(b.mul(row, n), column)), compute, 0);
     });
   });
 }
@@ -113,11 +113,11 @@ void ContractEmitter::emitRowBlocks(Value batchIndex, Value from, Value to) {
 
 void ContractEmitter::emitBlock(Value batchIndex, Value firstRow, int64_t rows) {
   auto emitTile = [&](Value column, int64_t width) {
-    Value zero = b.splat(b.create<arith::ConstantOp>(b.getFloatAttr(type, 0.0)), width);
+    Value zero = b.splat(b.create<arith::ConstantOp>(b.getFloatAttr(compute, 0.0)), width);
     SmallVector<Value> sums(rows, zero);
     sums = b.fold(b.constant(0), b.constant(k), 1, sums, [&](Value i, SmallVector<Value> carried) {
       Value right = packed
-                        ? b.load(b.element(packed, type, b.add(b.mul(i, n), column)), type, width)
+                        ? b.load(b.element(packed, compute, b.add(b.mul(i, n), column)), compute, width)
                         : b.loadStrided(address(buffers[1], bStrides, batchIndex, i, column), type,
                                         width, bStrides[2]);
       for (auto [r, sum] : llvm::enumerate(carried)) {
@@ -131,7 +131,7 @@ void ContractEmitter::emitBlock(Value batchIndex, Value firstRow, int64_t rows) 
       b.storeStrided(sum, address(buffers[2], cStrides, batchIndex, b.add(firstRow, r), column),
                      type, width, cStrides[2]);
   };
-  int64_t tile = type.isF32() ? 16 : 8;
+  int64_t tile = compute.isF32() ? 16 : 8;
   if (n <= tile)
     emitTile(b.constant(0), n);
   else

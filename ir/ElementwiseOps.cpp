@@ -35,7 +35,7 @@ SmallVector<Expr> halfstep::train::buildMap(
 SmallVector<Expr> halfstep::train::elementwiseGradient(ExprBuilder &e, Operation *op, Expr dy,
                                                        ScalarGradient formulas) {
   Value y = op->getResult(0);
-  auto category = cast<PrecisionOpInterface>(op).precision();
+  Precision category = categoryOf(op);
   SmallVector<Value> operands(op->getOperands());
   operands.append({y, dy.value});
   unsigned count = op->getNumOperands();

@@ -166,6 +166,9 @@ Expr halfstep::train::sum(Expr x, ArrayRef<int64_t> axes) {
 Expr halfstep::train::max(Expr x, ArrayRef<int64_t> axes) {
   return {x.builder->create<MaxOp>(x.value, sorted(axes)), x.builder};
 }
+Expr halfstep::train::min(Expr x, ArrayRef<int64_t> axes) {
+  return {x.builder->create<MinOp>(x.value, sorted(axes)), x.builder};
+}
 Expr halfstep::train::sumAll(Expr x) {
   auto axes = llvm::to_vector(llvm::seq<int64_t>(x.sizes().size()));
   return reshape(sum(x, axes), ArrayRef<int64_t>{});

@@ -96,6 +96,7 @@ inline Expr operator>=(Expr a, double b) { return a >= constant(a, b); }
 
 Expr sum(Expr, llvm::ArrayRef<int64_t> axes);
 Expr max(Expr, llvm::ArrayRef<int64_t> axes);
+Expr min(Expr, llvm::ArrayRef<int64_t> axes);
 /// The sum of all elements, of rank 0.
 Expr sumAll(Expr);
 /// The number of elements that a reduction over `axes` combines.

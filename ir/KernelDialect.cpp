@@ -329,8 +329,8 @@ LogicalResult IndexOp::verify() {
 }
 
 LogicalResult ContractOp::verify() {
-  if (!getType().isF32() && !getType().isF64())
-    return emitOpError("takes f32 or f64, not ") << getType();
+  if (!isa_and_nonnull<FloatType>(computeType(getType())))
+    return emitOpError("takes f16, bf16, f32 or f64, not ") << getType();
   if (getSpace().size() != 4)
     return emitOpError("needs the four sizes batch, m, n, k");
   if (llvm::any_of(getSpace(), [](int64_t size) { return size < 1; }))

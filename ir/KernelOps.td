@@ -137,7 +137,8 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Symbol, IsolatedFromAbove]> {
     The space is [batch, m, n, k]. Strides, in elements, are a's along (batch, m, k), b's along
     (batch, k, n) and c's along (batch, m, n), so that a transposition is an exchange of strides and
     a batch stride of 0 repeats a matrix. Each element of c starts at zero and takes its k products
-    in ascending order, each by one fused multiply-add. The buffers of a launch are a, b, c.
+    in ascending order, each by one fused multiply-add, in f32 for 16-bit types, and is rounded
+    once. The buffers of a launch are a, b, c.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$space, TypeAttr:$type,
                        DenseI64ArrayAttr:$a_strides, DenseI64ArrayAttr:$b_strides,

@@ -78,6 +78,18 @@ Expr CrossEntropyOp::expand(ExprBuilder &e) {
   return loss.normalise(sumAll(sample));
 }
 
+Expr AccuracyOp::expand(ExprBuilder &e) {
+  Expr x = e(getX());
+  int64_t axis = getAxis();
+  SmallVector<int64_t> sizes(x.sizes());
+  double classes = double(std::exchange(sizes[axis], 1));
+  Expr position = iota(x, axis);
+  Expr candidates = select(x == max(x, {axis}), position, constant(position, classes));
+  Expr best = min(candidates, {axis});
+  Expr hit = best == convert(reshape(e(getLabel()), sizes), best.elementType());
+  return sumAll(convert(hit, x.elementType())) / double(ShapedType::getNumElements(sizes));
+}
+
 SmallVector<Expr> CrossEntropyOp::gradient(ExprBuilder &e, Expr dy) {
   CrossEntropy loss(*this, e);
   Expr target = loss.target();

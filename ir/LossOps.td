@@ -13,9 +13,24 @@ def LossReductionAttr : I32EnumAttr<"LossReduction", "how a loss is reduced to a
   let cppNamespace = "::halfstep::train";
 }
 
-class Loss<string mnemonic, dag operands_, dag attributes_>
-    : Composite<mnemonic, operands_, attributes_> {
-  let category = Full;
+class Loss<string mnemonic, dag operands_, dag attributes_ = (ins), bit differentiable = 1>
+    : Composite<mnemonic, operands_, attributes_, differentiable> {
+  let category = Unrounded;
+}
+class Metric<string mnemonic, dag operands_, dag attributes_ = (ins)>
+    : Loss<mnemonic, operands_, attributes_, /*differentiable=*/0>;
+
+def MeanLossOp : Loss<"mean_loss", (ins AnyStaticShapeTensor:$x)> {
+  let summary = "the mean of all elements";
+  let shape = [{e.scalar({x})}];
+  let grad = [{broadcast(dy / lossCount(x, LossReduction::Mean), x)}];
+  let expansion = [{sumAll(x) / lossCount(x, LossReduction::Mean)}];
+}
+def OutputLossOp : Loss<"output_loss", (ins AnyStaticShapeTensor:$x)> {
+  let summary = "the one element of x";
+  let shape = [{e.element(x)}];
+  let grad = [{reshape(dy, x)}];
+  let expansion = [{reshape(x, ::llvm::ArrayRef<int64_t>{})}];
 }
 
 def MseLossOp : Loss<"mse_loss", (ins AnyStaticShapeTensor:$x, AnyStaticShapeTensor:$target),
@@ -40,4 +55,16 @@ def CrossEntropyOp : Loss<"cross_entropy",
     of the shape of `x`. The mean is over samples, as torch.nn.functional.cross_entropy has it.
   }];
   let shape = [{e.crossEntropy(x, label, adaptor.getAxis())}];
+}
+
+def AccuracyOp : Metric<"accuracy", (ins AnyStaticShapeTensor:$x, AnyStaticShapeTensor:$label),
+                        (ins I64Attr:$axis)> {
+  let summary = "the share of samples whose first largest score is at the label";
+  let shape = [{e.crossEntropy(x, label, adaptor.getAxis())}];
+}
+def AbsoluteErrorOp : Metric<"absolute_error",
+                             (ins AnyStaticShapeTensor:$x, AnyStaticShapeTensor:$target)> {
+  let summary = "the mean of |x - target|";
+  let shape = [{e.scalar({x, target})}];
+  let expansion = [{sumAll(abs(x - target)) / lossCount(x, LossReduction::Mean)}];
 }

@@ -41,6 +41,7 @@ class PrecisionKind<string name_> { string name = name_; }
 def Low : PrecisionKind<"Low">;       // 16 bits under autocast: contractions
 def Full : PrecisionKind<"Full">;     // always f32: exp, log, pow, softmax, losses, sums
 def Widest : PrecisionKind<"Widest">; // the widest type among the operands
+def Unrounded : PrecisionKind<"Unrounded">; // f32 in every mode, results too: losses, metrics
 
 // A trait, not an absence: nobody forgot the rule.
 def NotDifferentiable : NativeOpTrait<"NotDifferentiable"> {
@@ -124,8 +125,8 @@ class Binary<string mnemonic, dag attributes_ = (ins), bit differentiable = 1>
 }
 
 // Composite: expanded by the kernels phase, after precision has been decided for the whole.
-class Composite<string mnemonic, dag operands_, dag attributes_ = (ins)>
-    : Train_Op<mnemonic, operands_, attributes_, 1,
+class Composite<string mnemonic, dag operands_, dag attributes_ = (ins), bit differentiable = 1>
+    : Train_Op<mnemonic, operands_, attributes_, differentiable,
                [DeclareOpInterfaceMethods<ExpansionOpInterface>]> {
   code expansion = "";
   let formulaDefinition = !if(!empty(expansion), "",

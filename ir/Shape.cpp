@@ -118,6 +118,12 @@ Shape ShapeBuilder::iota(ArrayRef<int64_t> sizes, int64_t dimension) {
   return llvm::to_vector(sizes);
 }
 
+Shape ShapeBuilder::element(Tensor x) {
+  if (x.getNumElements() != 1)
+    return error("needs one element, not " + text(x.getShape()));
+  return SmallVector<int64_t>{};
+}
+
 Shape ShapeBuilder::scalar(ArrayRef<Tensor> operands) {
   for (Tensor operand : operands)
     if (operand.getShape() != operands.front().getShape())

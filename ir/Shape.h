@@ -37,6 +37,8 @@ public:
   Shape reshape(Tensor x, llvm::ArrayRef<int64_t> sizes);
   Shape transpose(Tensor x, llvm::ArrayRef<int64_t> permutation);
   Shape iota(llvm::ArrayRef<int64_t> sizes, int64_t dimension);
+  /// Rank 0; `x` has one element.
+  Shape element(Tensor x);
   /// Rank 0; the operands must have equal shapes.
   Shape scalar(llvm::ArrayRef<Tensor> operands);
   /// Rank 0; integer labels lack `axis` of `x`, float labels have its shape.

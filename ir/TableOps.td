@@ -41,7 +41,8 @@ def RoleAttr : I32EnumAttr<"Role", "what a named tensor is for", [
     I32EnumAttrCase<"Counter", 2, "counter">, I32EnumAttrCase<"Hyperparameter", 3, "hyperparameter">,
     I32EnumAttrCase<"Gradient", 4, "gradient">, I32EnumAttrCase<"Record", 5, "record">,
     I32EnumAttrCase<"Input", 6, "input">, I32EnumAttrCase<"Label", 7, "label">,
-    I32EnumAttrCase<"Output", 8, "output">, I32EnumAttrCase<"Metric", 9, "metric">]> {
+    I32EnumAttrCase<"Output", 8, "output">, I32EnumAttrCase<"Metric", 9, "metric">,
+    I32EnumAttrCase<"Copy", 10, "copy">]> {
   let cppNamespace = "::halfstep::table";
 }
 

@@ -23,6 +23,16 @@ void TrainDialect::initialize() {
       >();
 }
 
+Precision halfstep::train::categoryOf(Operation *op) {
+  if (auto category = op->getAttrOfType<IntegerAttr>(attr::kCategory))
+    return Precision(category.getInt());
+  return cast<PrecisionOpInterface>(op).precision();
+}
+void halfstep::train::setCategory(Operation *op, Precision category) {
+  op->setAttr(attr::kCategory,
+              IntegerAttr::get(IntegerType::get(op->getContext(), 32), int64_t(category)));
+}
+
 //===----------------------------------------------------------------------===//
 // Movement: what moves nothing folds away
 //===----------------------------------------------------------------------===//

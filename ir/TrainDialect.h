@@ -16,8 +16,13 @@
 
 namespace halfstep::train {
 
-/// Autocast categories (PyTorch's CUDA lists).
-enum class Precision : uint32_t { Low, Full, Widest };
+/// Autocast categories (PyTorch's CUDA lists); Unrounded results stay f32 in every mode.
+enum class Precision : uint32_t { Low, Full, Widest, Unrounded };
+
+/// The category of an op: its entry's, unless it was made as a part of something else, whose
+/// category it then carries (`train.category`).
+Precision categoryOf(mlir::Operation *op);
+void setCategory(mlir::Operation *op, Precision category);
 
 /// The reductions that the kernel generator has a fixed tree for.
 enum class ReductionKind { Add, Max, Min };
@@ -50,6 +55,7 @@ inline constexpr llvm::StringLiteral kLabel = "train.label";         // unit: th
 inline constexpr llvm::StringLiteral kClassCount = "train.class_count";     // ids are below this
 inline constexpr llvm::StringLiteral kIgnoredClass = "train.ignored_class"; // or equal this
 inline constexpr llvm::StringLiteral kParameter = "train.parameter"; // weight NAME
+inline constexpr llvm::StringLiteral kCopy = "train.copy";           // 16-bit copy of weight NAME
 inline constexpr llvm::StringLiteral kTrainable = "train.trainable"; // unit: the optimizer's
 inline constexpr llvm::StringLiteral kState = "train.state";         // state tensor NAME
 inline constexpr llvm::StringLiteral kRegion = "train.region";       // flat region NAME, whole
@@ -61,6 +67,8 @@ inline constexpr llvm::StringLiteral kMetric = "train.metric";       // scalar N
 inline constexpr llvm::StringLiteral kGradient = "train.gradient";   // adjoint of weight NAME
 inline constexpr llvm::StringLiteral kUpdates = "train.updates";     // new value of state NAME
 inline constexpr llvm::StringLiteral kUpdatesRegion = "train.updates_region"; // likewise, a region
+inline constexpr llvm::StringLiteral kCategory = "train.category";       // of an op, see categoryOf
+inline constexpr llvm::StringLiteral kReason = "train.reason";           // why an op has its types
 } // namespace attr
 
 } // namespace halfstep::train

@@ -1,6 +1,27 @@
 //===- AssignPrecision.cpp - The types of the precision mode --------------===//
+//
+// Every op computes in the type that its category, the mode and the pins ask for; operands of other
+// types are cast. Because backward ops are ordinary ops with categories, nothing here knows of
+// autodiff, except that an adjoint has the type of its primal: that makes gradient-then-precision
+// equal to casts-first, as PyTorch's autocast does it.
+//
+//   mode       weights      Low    Full   Widest            gradient of a weight
+//   fp32       f32          f32    f32    f32               f32
+//   autocast   f32          16     f32    widest operand    f32
+//   half-grad  f32 + copy   16     f32    widest operand    16 if the weight is low, else f32
+//   half       16           16     f32*   widest operand    16       (* rounded to 16 at the end)
+//   as-is      the file's, unchanged
+//
+// A weight is *full* if all its uses are Full ops, otherwise *low*. Losses and metrics are f32 in
+// every mode, and so is the adjoint that reaches the network's output. Each op gets the reason of
+// its type: category, pinned, widened (a Widest op with an f32 operand) or policy.
+//
+//===----------------------------------------------------------------------===//
 
+#include "passes/Access.h"
+#include "passes/ParameterClass.h"
 #include "passes/Passes.h"
+#include <regex>
 
 namespace halfstep {
 #define GEN_PASS_DEF_ASSIGNPRECISIONPASS
@@ -9,32 +30,273 @@ namespace halfstep {
 
 using namespace mlir;
 using namespace halfstep;
+using namespace halfstep::train;
 
 namespace {
+bool isNarrow(Type element) { return element.isF16() || element.isBF16(); }
+
 struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision> {
   using Base::Base;
+
+  struct Pin {
+    std::string text;
+    std::regex pattern;
+    Type type;
+    unsigned matches = 0;
+  };
+
+  bool autocasts() const { return mode == "autocast" || mode == "half-grad" || mode == "half"; }
+
+  //===--------------------------------------------------------------------===//
+  // Options
+  //===--------------------------------------------------------------------===//
+
+  InFlightDiagnostic error(const Twine &what) { return emitError(getOperation().getLoc()) << what; }
+
+  LogicalResult readOptions() {
+    MLIRContext *context = &getContext();
+    f32 = Float32Type::get(context);
+    if (mode != "fp32" && !autocasts()) {
+      error("unknown precision '" + mode + "'");
+      return failure();
+    }
+    if (halfType != "fp16" && halfType != "bf16") {
+      error("--half-type must be fp16 or bf16, not '" + halfType + "'");
+      return failure();
+    }
+    half = halfType == "fp16" ? Type(Float16Type::get(context)) : Type(BFloat16Type::get(context));
+    for (const std::string &text : pin)
+      if (failed(readPin(text)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult readPin(StringRef text) {
+    auto [pattern, type] = text.rsplit('=');
+    MLIRContext *context = &getContext();
+    Type element = type == "fp32"   ? Type(Float32Type::get(context))
+                   : type == "fp16" ? Type(Float16Type::get(context))
+                   : type == "bf16" ? Type(BFloat16Type::get(context))
+                                    : Type();
+    if (!element) {
+      auto diagnostic = error("--pin " + text + ": the type must be fp32, fp16 or bf16");
+      diagnostic.attachNote() << "help: a pin is REGEX=TYPE, as in --pin 'head/.*=fp32'";
+      return diagnostic;
+    }
+    try {
+      pins.push_back({text.str(), std::regex(pattern.str(), std::regex::ECMAScript), element});
+    } catch (const std::regex_error &problem) {
+      auto diagnostic = error("--pin " + text + ": not a regular expression");
+      diagnostic.attachNote() << problem.what();
+      return diagnostic;
+    }
+    return success();
+  }
+
+  /// The pin of an op, by its node's name or its own.
+  Type pinned(Operation *op) {
+    std::string names = (nodeName(op->getLoc()) + "\n" + op->getName().stripDialect()).str();
+    for (Pin &candidate : pins)
+      if (std::regex_search(names, candidate.pattern)) {
+        ++candidate.matches;
+        return candidate.type;
+      }
+    return {};
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Types
+  //===--------------------------------------------------------------------===//
+
+  /// What an op computes in, and why; null for ops without float operands.
+  std::pair<Type, StringRef> wish(Operation *op) {
+    Type widest;
+    for (Value operand : op->getOperands()) {
+      Type element = getElementTypeOrSelf(operand.getType());
+      if (!isa<FloatType>(element) || isUniformConstant(operand))
+        continue;
+      if (!widest || !isNarrow(element))
+        widest = element;
+    }
+    if (!widest) // only numbers that are known: they take the type of their reader
+      return {};
+    Precision category = categoryOf(op);
+    if (category == Precision::Unrounded)
+      return {f32, "category"};
+    if (Type type = pinned(op))
+      return {type, "pinned"};
+    if (mode == "fp32")
+      return {f32, "policy"};
+    switch (category) {
+    case Precision::Low:
+      return {half, "category"};
+    case Precision::Full:
+    case Precision::Unrounded:
+      return {f32, "category"};
+    case Precision::Widest:
+      // Two 16-bit types meet in f32, which holds both.
+      for (Value operand : op->getOperands()) {
+        Type element = getElementTypeOrSelf(operand.getType());
+        if (isNarrow(element) && element != widest && !isUniformConstant(operand))
+          return {f32, "widened"};
+      }
+      return {widest, isNarrow(widest) ? "policy" : "widened"};
+    }
+    llvm_unreachable("category");
+  }
+
+  Value castTo(OpBuilder &builder, Location location, Value value, Type element) {
+    ImplicitLocOpBuilder b(location, builder);
+    return convert(Expr{value, &b}, element).value;
+  }
+
+  void assign(Operation *op) {
+    if (isa<CastOp, func::ReturnOp>(op) || !isa<PrecisionOpInterface>(op))
+      return;
+    auto [type, reason] = wish(op);
+    if (!type)
+      return;
+    OpBuilder builder(op);
+    for (OpOperand &operand : op->getOpOperands())
+      if (isa<FloatType>(getElementTypeOrSelf(operand.get().getType())))
+        operand.set(castTo(builder, op->getLoc(), operand.get(), type));
+    for (Value result : op->getResults())
+      if (auto tensor = cast<RankedTensorType>(result.getType());
+          isa<FloatType>(tensor.getElementType()))
+        result.setType(tensor.clone(type));
+    op->setAttr(attr::kReason, builder.getStringAttr(reason));
+    // `half` keeps no f32 value but losses: what was computed in f32 is rounded.
+    if (mode == "half" && !isNarrow(type) && reason == "category" &&
+        categoryOf(op) == Precision::Full)
+      for (Value result : op->getResults()) {
+        builder.setInsertionPointAfter(op);
+        Value rounded = castTo(builder, op->getLoc(), result, half);
+        result.replaceAllUsesExcept(rounded, rounded.getDefiningOp());
+      }
+  }
+
+  /// The types in which a program gets its inputs and weights.
+  void assignArguments(func::FuncOp function) {
+    OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
+    for (BlockArgument argument : function.getArguments()) {
+      auto tensor = cast<RankedTensorType>(argument.getType());
+      unsigned index = argument.getArgNumber();
+      auto parameter = function.getArgAttrOfType<StringAttr>(index, attr::kParameter);
+      if (!isa<FloatType>(tensor.getElementType()))
+        continue;
+      bool trained = bool(function.getArgAttr(index, attr::kTrainable));
+      if (parameter && mode == "half") {
+        argument.setType(tensor.clone(half));
+      } else if (parameter && mode == "half-grad" && trained && lowParameters.contains(parameter)) {
+        argument.setType(tensor.clone(half));
+        function.removeArgAttr(index, attr::kParameter);
+        function.setArgAttr(index, attr::kCopy, parameter);
+      } else if (parameter) {
+        argument.setType(tensor.clone(f32));
+      } else if (function.getArgAttr(index, attr::kInput) && mode == "half" &&
+                 tensor.getElementType() != half) {
+        Value narrow = castTo(builder, argument.getLoc(), argument, half);
+        argument.replaceAllUsesExcept(narrow, narrow.getDefiningOp());
+      }
+    }
+  }
+
+  /// Adjoints have the type of their primal; a weight's gradient that of the mode.
+  void assignAdjoint(AdjointOp adjoint) {
+    auto primal = cast<RankedTensorType>(adjoint.getPrimal().getType());
+    adjoint.getResult().setType(primal);
+    adjoint->setAttr(attr::kReason, StringAttr::get(&getContext(), "policy"));
+  }
+
+  void assignFunction(func::FuncOp function) {
+    auto declared = llvm::to_vector(function.getResultTypes());
+    assignArguments(function);
+    for (Operation &op : llvm::make_early_inc_range(function.front())) {
+      if (auto adjoint = dyn_cast<AdjointOp>(op))
+        assignAdjoint(adjoint);
+      else
+        assign(&op);
+    }
+    // The outside sees the outputs, losses and metrics that the file declares; gradients are ours.
+    Operation *terminator = function.front().getTerminator();
+    OpBuilder builder(terminator);
+    for (OpOperand &operand : terminator->getOpOperands()) {
+      unsigned index = operand.getOperandNumber();
+      Type element = getElementTypeOrSelf(declared[index]);
+      if (!function.getResultAttr(index, attr::kGradient) && isa<FloatType>(element))
+        operand.set(castTo(builder, operand.get().getLoc(), operand.get(), element));
+    }
+    function.setFunctionType(builder.getFunctionType(function.front().getArgumentTypes(),
+                                                     terminator->getOperandTypes()));
+  }
+
+  /// An input that is only ever read in 16 bits arrives in 16 bits.
+  void narrowInputs() {
+    DenseMap<Attribute, Type> wanted; // null: read in its own type somewhere
+    auto inputs = [&](auto visit) {
+      for (auto function : getOperation().getOps<func::FuncOp>())
+        for (unsigned i = 0; i < function.getNumArguments(); ++i)
+          if (Attribute name = function.getArgAttr(i, attr::kInput))
+            visit(function, name, function.getArgument(i));
+    };
+    inputs([&](func::FuncOp, Attribute name, BlockArgument argument) {
+      for (Operation *user : argument.getUsers()) {
+        auto cast = dyn_cast<CastOp>(user);
+        Type type = cast && isNarrow(cast.getTo()) ? cast.getTo() : Type();
+        auto [entry, isNew] = wanted.insert({name, type});
+        if (!isNew && entry->second != type)
+          entry->second = Type();
+      }
+    });
+    inputs([&](func::FuncOp function, Attribute name, BlockArgument argument) {
+      Type type = wanted.lookup(name);
+      if (!type)
+        return;
+      argument.setType(cast<RankedTensorType>(argument.getType()).clone(type));
+      for (Operation *user : llvm::make_early_inc_range(argument.getUsers())) {
+        user->getResult(0).replaceAllUsesWith(argument);
+        user->erase();
+      }
+      function.setFunctionType(FunctionType::get(&getContext(),
+                                                 function.front().getArgumentTypes(),
+                                                 function.getResultTypes()));
+    });
+  }
+
+  LogicalResult refuseF64() {
+    WalkResult result = getOperation().walk([](Operation *op) {
+      for (Type type : op->getResultTypes())
+        if (getElementTypeOrSelf(type).isF64()) {
+          auto diagnostic = emitError(op->getLoc())
+                            << "computes in f64, which only --precision as-is does";
+          diagnostic.attachNote() << "help: --precision as-is keeps the types of the file";
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
 
   void runOnOperation() override {
     if (mode == "as-is")
       return;
-    if (mode != "fp32") {
-      emitError(getOperation().getLoc()) << "unknown precision '" << mode << "'";
+    pins.clear();
+    if (failed(readOptions()) || failed(refuseF64()))
       return signalPassFailure();
-    }
-    WalkResult result = getOperation().walk([](Operation *op) {
-      for (Type type : op->getResultTypes()) {
-        Type element = getElementTypeOrSelf(type);
-        if (!isa<FloatType>(element) || element.isF32())
-          continue;
-        auto diagnostic = emitError(op->getLoc())
-                          << "computes in " << element << ", which --precision fp32 does not";
-        diagnostic.attachNote() << "help: --precision as-is keeps the types of the file";
-        return WalkResult::interrupt();
+    lowParameters = findLowParameters(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      assignFunction(function);
+    narrowInputs();
+    for (const Pin &candidate : pins)
+      if (candidate.matches == 0) {
+        auto diagnostic = error("--pin " + candidate.text + " matches no node and no op");
+        diagnostic.attachNote() << "help: inspect --phase precision lists the nodes";
+        return signalPassFailure();
       }
-      return WalkResult::advance();
-    });
-    if (result.wasInterrupted())
-      signalPassFailure();
   }
+
+  Type f32, half;
+  SmallVector<Pin> pins;
+  DenseSet<StringAttr> lowParameters;
 };
 } // namespace

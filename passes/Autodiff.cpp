@@ -89,7 +89,15 @@ struct Autodiff : halfstep::impl::AutodiffPassBase<Autodiff> {
         continue;
       ImplicitLocOpBuilder b(gradientLocation(op->getLoc()), builder);
       ExprBuilder e{b};
+      Operation *before = terminator->getPrevNode();
       auto adjoints = cast<GradientOpInterface>(op).gradient(e, e(dy));
+      // The rule of a delicate op is as delicate; its parts must not round on their own.
+      if (Precision category = categoryOf(op); category == Precision::Unrounded ||
+                                               (category == Precision::Full && !isa<ScalarOpInterface>(op)))
+        for (Operation *part = before->getNextNode(); part != terminator;
+             part = part->getNextNode())
+          if (isa<PrecisionOpInterface>(part))
+            setCategory(part, Precision::Unrounded);
       for (auto [operand, contribution] : llvm::zip_equal(op->getOperands(), adjoints))
         if (contribution && active.contains(operand))
           contributions[operand].push_back(contribution.value);

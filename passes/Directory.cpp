@@ -41,6 +41,7 @@ Operation *Directory::lookup(DictionaryAttr attributes) const {
     return label;
   for (Operation *found :
        {tensor(attr::kInput, Role::Input), tensor(attr::kParameter, Role::Parameter),
+        tensor(attr::kCopy, Role::Copy),
         tensor(attr::kState, state), tensor(attr::kUpdates, state),
         tensor(attr::kRecord, Role::Record), tensor(attr::kUpdatesRecord, Role::Record),
         tensor(attr::kGradient, Role::Gradient), region(attr::kRegion),

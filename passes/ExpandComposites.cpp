@@ -1,4 +1,7 @@
 //===- ExpandComposites.cpp - Softmax, losses and the like in parts -------===//
+//
+// The parts of an op are computed in f32, as the op itself is, and only its result is rounded.
+//
 
 #include "passes/Passes.h"
 
@@ -19,7 +22,12 @@ struct ExpandComposites : halfstep::impl::ExpandCompositesPassBase<ExpandComposi
     getOperation().walk([](ExpansionOpInterface op) {
       ImplicitLocOpBuilder b(op.getLoc(), op);
       ExprBuilder e{b};
-      op->replaceAllUsesWith(ValueRange{op.expand(e).value});
+      for (OpOperand &operand : op->getOpOperands()) {
+        Expr value = e(operand.get());
+        operand.set(convert(value, computeType(value.elementType())).value);
+      }
+      Expr result = convert(op.expand(e), getElementTypeOrSelf(op->getResult(0).getType()));
+      op->replaceAllUsesWith(ValueRange{result.value});
       op->erase();
     });
   }

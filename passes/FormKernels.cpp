@@ -154,6 +154,9 @@ private:
       SmallVector<Value> operands;
       for (Value operand : op->getOperands())
         operands.push_back(element(b, elements, op, operand));
+      auto setResult = [&](Value result, Value scalar) {
+        scalars[result] = rounded(b, scalar, typeOf(result).getElementType());
+      };
       if (auto map = dyn_cast<MapOp>(op)) {
         IRMapping mapping;
         mapping.map(map.getBody().getArguments(), operands);
@@ -161,19 +164,29 @@ private:
           b.clone(inner, mapping);
         for (auto [result, value] :
              llvm::zip(map.getResults(), map.getBody().front().getTerminator()->getOperands()))
-          scalars[result] = mapping.lookupOrDefault(value);
+          setResult(result, mapping.lookupOrDefault(value));
         continue;
       }
       if (auto reduction = dyn_cast<ReductionOpInterface>(op)) {
-        scalars[op->getResult(0)] = b.create<kernel::ReduceOp>(
-            operands[0].getType(), kernelKind(reduction.kind()), operands[0],
-            group.reducesRows() ? kernel::ReduceOver::Last : kernel::ReduceOver::Rows);
+        setResult(op->getResult(0),
+                  b.create<kernel::ReduceOp>(
+                      operands[0].getType(), kernelKind(reduction.kind()), operands[0],
+                      group.reducesRows() ? kernel::ReduceOver::Last : kernel::ReduceOver::Rows));
         continue;
       }
       ExprBuilder e{b};
-      scalars[op->getResult(0)] = cast<ScalarOpInterface>(op).scalar(e, operands).value;
+      setResult(op->getResult(0), cast<ScalarOpInterface>(op).scalar(e, operands).value);
     }
     return llvm::map_to_vector(results, [&](Value result) { return scalars.lookup(result); });
+  }
+
+  /// A value of a 16-bit type between two ops of one kernel, as it would be in memory: fused and
+  /// unfused programs give the same bits.
+  static Value rounded(ImplicitLocOpBuilder &b, Value scalar, Type storage) {
+    if (!storage.isF16() && !storage.isBF16())
+      return scalar;
+    Value narrow = b.create<arith::TruncFOp>(storage, scalar);
+    return b.create<arith::ExtFOp>(scalar.getType(), narrow);
   }
 
   static kernel::ReduceKind kernelKind(ReductionKind kind) {

@@ -17,8 +17,9 @@ using namespace halfstep::train;
 namespace {
 using Metrics = std::vector<std::pair<std::string, Expr>>;
 
-Expr meanAll(Expr x) {
-  return sumAll(x) / double(ShapedType::getNumElements(x.sizes()));
+/// An op that takes the output, and the label if it has one, to a scalar.
+template <typename Op, typename... Arguments> Expr build(Expr x, Arguments... arguments) {
+  return {x.builder->create<Op>(x.value, arguments...), x.builder};
 }
 
 LossReduction reduction(SpecReader &options) {
@@ -33,24 +34,11 @@ BoundLoss bindMse(SpecReader &options, RankedTensorType output) {
   auto how = reduction(options);
   BoundLoss bound;
   bound.label = LabelInfo{output, {}, {}};
-  bound.loss = [=](Expr x, Expr label) {
-    return Expr{x.builder->create<MseLossOp>(x.value, label.value, how), x.builder};
-  };
+  bound.loss = [=](Expr x, Expr label) { return build<MseLossOp>(x, label.value, how); };
   bound.metrics = [](Expr x, Expr label) {
-    return Metrics{{"mae", meanAll(abs(x - label))}};
+    return Metrics{{"mae", build<AbsoluteErrorOp>(x, label.value)}};
   };
   return bound;
-}
-
-/// The share of samples whose first largest score is at the label.
-Expr accuracy(Expr x, Expr label, int64_t axis) {
-  SmallVector<int64_t> sizes(x.sizes());
-  double classes = double(std::exchange(sizes[axis], 1));
-  Expr position = iota(x, axis);
-  Expr candidates = select(x == max(x, {axis}), position, constant(position, classes));
-  Expr best{x.builder->create<MinOp>(candidates.value, ArrayRef<int64_t>{axis}), x.builder};
-  Expr hit = best == convert(reshape(label, sizes), best.elementType());
-  return meanAll(convert(hit, x.elementType()));
 }
 
 BoundLoss bindCrossEntropy(SpecReader &options, RankedTensorType output) {
@@ -87,20 +75,17 @@ BoundLoss bindCrossEntropy(SpecReader &options, RankedTensorType output) {
     bound.label = LabelInfo{output, {}, {}};
   }
   bound.loss = [=](Expr x, Expr label) {
-    auto &b = *x.builder;
-    return Expr{b.create<CrossEntropyOp>(
-                    x.value, label.value, axis, how, APFloat(smoothing),
-                    ignored ? b.getI64IntegerAttr(*ignored) : IntegerAttr()),
-                &b};
+    return build<CrossEntropyOp>(x, label.value, axis, how, APFloat(smoothing),
+                                 ignored ? x.builder->getI64IntegerAttr(*ignored) : IntegerAttr());
   };
   bound.metrics = [=](Expr x, Expr label) {
-    return ids ? Metrics{{"accuracy", accuracy(x, label, axis)}} : Metrics{};
+    return ids ? Metrics{{"accuracy", build<AccuracyOp>(x, label.value, axis)}} : Metrics{};
   };
   return bound;
 }
 
 BoundLoss bindMean(SpecReader &, RankedTensorType) {
-  return {std::nullopt, [](Expr x, Expr) { return meanAll(x); },
+  return {std::nullopt, [](Expr x, Expr) { return build<MeanLossOp>(x); },
           [](Expr, Expr) { return Metrics{}; }};
 }
 
@@ -108,7 +93,7 @@ BoundLoss bindOutput(SpecReader &options, RankedTensorType output) {
   if (output.getNumElements() != 1)
     options.reject("", "needs a model whose output is one number; this one has " +
                            Twine(output.getNumElements()));
-  return {std::nullopt, [](Expr x, Expr) { return reshape(x, ArrayRef<int64_t>{}); },
+  return {std::nullopt, [](Expr x, Expr) { return build<OutputLossOp>(x); },
           [](Expr, Expr) { return Metrics{}; }};
 }
 

@@ -30,10 +30,13 @@ static std::string describe(RankedTensorType type) {
   return text;
 }
 
-static StringRef classOf(Role role) {
+/// `copied`: there is a 16-bit copy, so that a parameter is a master.
+static StringRef classOf(Role role, bool copied) {
   switch (role) {
   case Role::Parameter:
-    return "parameters";
+    return copied ? "masters" : "parameters";
+  case Role::Copy:
+    return "half_copies";
   case Role::Optimizer:
     return "optimizer";
   case Role::Gradient:
@@ -56,6 +59,9 @@ public:
     };
     report.stateBytes = bytes(attr::kStateBytes);
     report.arenaBytes = bytes(attr::kArenaBytes);
+    for (auto tensor : module.getOps<TensorOp>())
+      if (tensor.getRole() == Role::Copy)
+        copied.insert(tensor.getName());
   }
 
   MemoryReport run() {
@@ -145,13 +151,14 @@ private:
         report.inputBytes += slice.getBytes();
       }
       report.slices.push_back({tensor.getName().str(), nodesOf(tensor.getLoc()),
-                               classOf(tensor.getRole()).str(), describe(typeOf(tensor)), offset,
+                               classOf(tensor.getRole(), copied.contains(tensor.getName())).str(), describe(typeOf(tensor)), offset,
                                slice.getBytes(), 0, last});
     }
   }
 
   ModuleOp module;
   MemoryReport report;
+  llvm::DenseSet<StringRef> copied; // names of parameters with a 16-bit copy
   unsigned entries = 0;
 };
 

@@ -6,6 +6,7 @@
 //     left are few early); one over dimensions of size 1 is the identity;
 //   - a transposition of a matrix product's operand is a flag of the product, and a batch that
 //     only one operand has joins the rows: [b, m, k] x [k, n] is [b m, k] x [k, n];
+//   - a widening cast belongs to each of its readers: what is kept in memory is the narrow value;
 //   - what strides cannot express, and what is needed in memory as it stands (operands of products,
 //     results), is the result of a copy: a `train.map` that yields its operand.
 //
@@ -108,6 +109,18 @@ void broadcastBatch(MatmulOp op) {
   }
 }
 
+void duplicateWidening(CastOp op) {
+  Type from = getElementTypeOrSelf(op.getX().getType());
+  if (!isa<FloatType>(from) || !isa<FloatType>(op.getTo()) ||
+      from.getIntOrFloatBitWidth() >= op.getTo().getIntOrFloatBitWidth())
+    return;
+  OpBuilder b(op);
+  bool isFirst = true;
+  for (OpOperand &use : llvm::make_early_inc_range(op->getUses()))
+    if (!std::exchange(isFirst, false))
+      use.set(b.clone(*op)->getResult(0));
+}
+
 void materialise(OpOperand &operand) {
   Value value = operand.get();
   Access access = resolve(value);
@@ -130,6 +143,7 @@ struct NormaliseForKernels
 
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
+      function.walk([](CastOp op) { duplicateWidening(op); });
       function.walk([](ReductionOpInterface op) { splitReduction(op); });
       function.walk([](MatmulOp op) { broadcastBatch(op); });
       function.walk([](MatmulOp op) { simplifyProduct(op); });

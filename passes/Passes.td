@@ -68,10 +68,25 @@ def AutodiffPass : Pass<"autodiff", "::mlir::ModuleOp"> {
 def AssignPrecisionPass : Pass<"assign-precision", "::mlir::ModuleOp"> {
   let summary = "Give every op the types of the precision mode";
   let description = [{
-    `fp32` and `as-is` change no type: `fp32` demands that every float of the model is f32 already,
-    `as-is` takes the file's types.
+    Casts operands to what the op's category, the mode and the pins ask for, and says why in
+    `train.reason`. Under `half-grad` a low parameter is read as its 16-bit copy and its gradient
+    stays 16 bits wide.
+
+        %h = train.matmul %x, %w : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+        %y = train.exp %h
+    =>  (autocast)
+        %xh = train.cast %x to f16
+        %wh = train.cast %w to f16
+        %h = train.matmul %xh, %wh {train.reason = "category"} : ... -> tensor<4x2xf16>
+        %hf = train.cast %h to f32
+        %y = train.exp %hf {train.reason = "category"}
   }];
-  let options = [Option<"mode", "mode", "std::string", "\"fp32\"", "fp32 or as-is">];
+  let options = [
+    Option<"mode", "mode", "std::string", "\"fp32\"",
+           "fp32, autocast, half-grad, half or as-is">,
+    Option<"halfType", "half-type", "std::string", "\"fp16\"", "fp16 or bf16">,
+    ListOption<"pin", "pin", "std::string", "REGEX=fp32|fp16|bf16, by node or op name">];
+  let dependentDialects = ["::halfstep::train::TrainDialect"];
 }
 
 def ExpandAdjointsPass : Pass<"expand-adjoints", "::mlir::ModuleOp"> {
@@ -103,7 +118,11 @@ def BuildStepPass : Pass<"build-step", "::mlir::ModuleOp"> {
     Option<"optimizer", "optimizer", "std::string", "", "NAME[:key=value,...]">,
     Option<"schedule", "schedule", "std::string", "\"constant\"", "NAME[:key=value,...]">,
     Option<"clipNorm", "clip-norm", "double", "0", "bound of the gradient's norm; 0: none">,
-    Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of one update">];
+    Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of one update">,
+    Option<"accumulateType", "accumulate-type", "std::string", "\"f32\"",
+           "half: gradients are added up in the type that they have">,
+    Option<"lossScale", "loss-scale", "std::string", "\"none\"",
+           "dynamic[:key=value,...], none or a number">];
   let dependentDialects = ["::halfstep::train::TrainDialect", "::halfstep::table::TableDialect",
                            "::mlir::func::FuncDialect"];
 }

@@ -26,7 +26,7 @@ void buildGrad(OpPassManager &pm, const Recipe &recipe) {
 }
 
 void buildPrecision(OpPassManager &pm, const Recipe &recipe) {
-  pm.addPass(createAssignPrecisionPass({recipe.precision}));
+  pm.addPass(createAssignPrecisionPass({recipe.precision, recipe.halfType, recipe.pin}));
   // Types are final, so the sums that adjoints stand for can be built.
   pm.addPass(createExpandAdjointsPass());
   addSimplification(pm);
@@ -34,7 +34,8 @@ void buildPrecision(OpPassManager &pm, const Recipe &recipe) {
 
 void buildUpdate(OpPassManager &pm, const Recipe &recipe) {
   pm.addPass(createBuildStepPass(
-      {recipe.optimizer, recipe.schedule, recipe.clipNorm, recipe.accumulate}));
+      {recipe.optimizer, recipe.schedule, recipe.clipNorm, recipe.accumulate,
+       recipe.accumulateType, recipe.effectiveLossScale()}));
   addSimplification(pm);
 }
 
@@ -43,7 +44,8 @@ void buildKernels(OpPassManager &pm, const Recipe &) {
   // What the expansions of forward and backward have in common is computed once.
   addSimplification(pm);
   pm.addPass(createNormaliseForKernelsPass());
-  addSimplification(pm);
+  // Not CSE, which would share again what was duplicated on purpose.
+  pm.addPass(createCanonicalizerPass());
   pm.addPass(createFormKernelsPass());
   pm.addPass(createOrderEntriesPass());
 }
@@ -67,8 +69,15 @@ struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
   Option<std::string> optimizer{*this, "optimizer", llvm::cl::desc("NAME[:key=value,...]")};
   Option<std::string> schedule{*this, "schedule", llvm::cl::desc("NAME[:key=value,...]"),
                                llvm::cl::init("constant")};
-  Option<std::string> precision{*this, "precision", llvm::cl::desc("fp32 or as-is"),
+  Option<std::string> precision{*this, "precision",
+                                llvm::cl::desc("fp32, autocast, half-grad, half or as-is"),
                                 llvm::cl::init("fp32")};
+  Option<std::string> halfType{*this, "half-type", llvm::cl::desc("fp16 or bf16"),
+                               llvm::cl::init("fp16")};
+  Option<std::string> lossScale{*this, "loss-scale", llvm::cl::desc("dynamic, none or a number")};
+  Option<std::string> accumulateType{*this, "accumulate-type", llvm::cl::desc("f32 or half"),
+                                     llvm::cl::init("f32")};
+  ListOption<std::string> pin{*this, "pin", llvm::cl::desc("REGEX=fp32|fp16|bf16")};
   Option<double> clipNorm{*this, "clip-norm", llvm::cl::desc("bound of the gradient's norm")};
   Option<int64_t> accumulate{*this, "accumulate", llvm::cl::desc("micro-batches of one update"),
                              llvm::cl::init(1)};
@@ -81,6 +90,10 @@ struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
     result.optimizer = optimizer;
     result.schedule = schedule;
     result.precision = precision;
+    result.halfType = halfType;
+    result.lossScale = lossScale;
+    result.accumulateType = accumulateType;
+    result.pin = std::vector<std::string>(pin.begin(), pin.end());
     result.clipNorm = clipNorm;
     result.accumulate = accumulate;
     result.train = std::vector<std::string>(train.begin(), train.end());

@@ -168,6 +168,13 @@ std::string suggestion(StringRef word, llvm::ArrayRef<StringRef> candidates) {
   return "there are: " + llvm::join(candidates, ", ");
 }
 
+std::string Recipe::effectiveLossScale() const {
+  if (!lossScale.empty())
+    return lossScale;
+  bool isNarrow = precision != "fp32" && precision != "as-is";
+  return isNarrow && halfType == "fp16" ? "dynamic" : "none";
+}
+
 std::string Recipe::toJson() const {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -183,15 +190,19 @@ std::string Recipe::toJson() const {
     json.attribute("optimizer", optimizer);
     json.attribute("schedule", schedule);
     json.attribute("precision", precision);
+    json.attribute("half-type", halfType);
+    json.attribute("loss-scale", lossScale);
     json.attribute("clip-norm", clipNorm);
     json.attribute("batch", batch);
     json.attribute("accumulate", accumulate);
+    json.attribute("accumulate-type", accumulateType);
     json.attributeObject("bind", [&] {
       for (auto &[dimension, size] : bind)
         json.attribute(llvm::json::fixUTF8(dimension), size);
     });
     patterns("train", train);
     patterns("freeze", freeze);
+    patterns("pin", pin);
     json.attribute("cpu", cpu);
   });
   return text;

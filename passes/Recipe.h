@@ -63,6 +63,10 @@ struct Recipe {
   std::string loss, optimizer; // required for training; without a loss: forward only
   std::string schedule = "constant";
   std::string precision = "fp32";
+  std::string halfType = "fp16";
+  std::string lossScale;        // empty: as effectiveLossScale says
+  std::string accumulateType = "f32";
+  std::vector<std::string> pin; // REGEX=TYPE
   double clipNorm = 0; // 0: no clipping
   int64_t batch = 0;   // 0: not given
   int64_t accumulate = 1;
@@ -70,6 +74,8 @@ struct Recipe {
   std::vector<std::string> train, freeze; // patterns, ECMAScript, searched
   std::string cpu = "native";
 
+  /// What --loss-scale means where it is not given: dynamic for fp16 modes, none for others.
+  std::string effectiveLossScale() const;
   std::string toJson() const;
 };
 

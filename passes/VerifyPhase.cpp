@@ -161,8 +161,7 @@ LogicalResult halfstep::verifyUpdate(ModuleOp module) {
   }
   for (auto tensor : module.getOps<table::TensorOp>()) {
     Type element = typeOf(tensor).getElementType();
-    bool isKept = tensor.getTrainable() || tensor.getRole() == table::Role::Optimizer;
-    if (isKept && !element.isF32() && !element.isF64())
+    if (tensor.getRole() == table::Role::Optimizer && !element.isF32() && !element.isF64())
       return brokenPromise(tensor.getLoc(), "update", "optimizer state of less than 32 bits",
                            "'" + tensor.getName() + "' is " + text(typeOf(tensor)));
   }

@@ -53,7 +53,8 @@ typedef enum hs_role {
   HS_INPUT = 6,          /* a graph input: its own buffer */
   HS_LABEL = 7,          /* the label: its own buffer */
   HS_OUTPUT = 8,         /* a graph output: valid in the arena after `infer` */
-  HS_METRIC = 9          /* f32 or f64 scalar, valid in the arena after `evaluate`: "loss", ... */
+  HS_METRIC = 9,         /* f32 or f64 scalar, valid in the arena after `evaluate`: "loss", ... */
+  HS_HALF_COPY = 10      /* the 16-bit copy of a parameter, derived by `init`, never stored */
 } hs_role;
 
 typedef struct hs_tensor {

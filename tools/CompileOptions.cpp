@@ -47,10 +47,9 @@ static void checkName(const std::string &option, const std::string &kind, const 
 static std::string checkPrecision(const std::string &mode) {
   if (mode == "mixed")
     throw runtime::Error("--precision", "'mixed' does not say what the gradients are")
-        .detail("there are: fp32, as-is")
-        .help("say autocast or half-grad, in a version of halfstep that has them")
+        .help("say autocast or half-grad")
         .exitWith(2);
-  checkName("--precision", "mode", mode, {"fp32", "as-is"});
+  checkName("--precision", "mode", mode, {"fp32", "autocast", "half-grad", "half", "as-is"});
   return "";
 }
 
@@ -93,10 +92,13 @@ void Command::addForwardOptions(CompileOptions &options) {
       "the size of a symbolic dimension")
       ->allow_extra_args(false)
       ->type_name("NAME=N");
-  add_option("--precision", recipe.precision, "fp32, or as-is: the file's own types")
+  add_option("--precision", recipe.precision, "fp32, autocast, half-grad, half, or as-is: the file's types")
       ->check(checkPrecision)
       ->type_name("MODE")
       ->capture_default_str();
+  addChoice("--half-type", recipe.halfType, "type", {"fp16", "bf16"});
+  addList(*this, "--pin", recipe.pin, "the type of nodes or ops with such names",
+          "REGEX=fp32|fp16|bf16");
   addExternalData(options.externalData);
   addChoice("--target", options.target, "target", {"cpu"});
   addChoice("--cpu", recipe.cpu, "level", {"native", "x86-64-v3", "x86-64-v4"});
@@ -119,6 +121,10 @@ void Command::addTrainingOptions(CompileOptions &options) {
   add_option("--accumulate", recipe.accumulate, "micro-batches that make up one batch")
       ->check(checkPositiveInteger)
       ->type_name("N");
+  addChoice("--accumulate-type", recipe.accumulateType, "type", {"f32", "half"});
+  add_option("--loss-scale", recipe.lossScale,
+             "dynamic[:k=v,...], none or a number (default: dynamic for fp16)")
+      ->type_name("SCALE");
   addList(*this, "--train", recipe.train, "train only the parameters with such names", "REGEX");
   addList(*this, "--freeze", recipe.freeze, "do not train these; beats --train", "REGEX");
 }
@@ -167,7 +173,7 @@ Command::Command(const std::string &name, const std::string &what, const std::st
     : CLI::App(what, "halfstep " + name) {
   footer("Example:\n  " + example);
   set_help_flag("--help", "print this");
-  set_version_flag("--version", "halfstep " HALFSTEP_VERSION);
+  set_version_flag("--version", "halfstep " HALFSTEP_VERSION, "print the version");
   set_config("--config", "", "options from a file: batch = 16, loss = \"mse\"")
       ->type_name("FILE.toml");
   config_formatter(std::make_shared<ConfigFile>(*this));

@@ -136,5 +136,5 @@ kernel.contract @sizes [16, 10, 8] f32 (a[0, 8, 1], b[0, 1, 8]) -> c[0, 10, 1]
 
 // -----
 
-// expected-error@+1 {{takes f32 or f64, not 'f16'}}
-kernel.contract @half [1, 16, 10, 8] f16 (a[0, 8, 1], b[0, 1, 8]) -> c[0, 10, 1]
+// expected-error@+1 {{takes f16, bf16, f32 or f64, not 'i32'}}
+kernel.contract @half [1, 16, 10, 8] i32 (a[0, 8, 1], b[0, 1, 8]) -> c[0, 10, 1]

@@ -14,11 +14,11 @@
 // CHECK: train.cross_entropy %{{.*}}, %[[LABEL]] {axis = 1 : i64, labelSmoothing = 1.000000e-01 : f64, reduction = 0 : i32}
 // CHECK-LABEL: func.func @evaluate
 // CHECK-SAME: -> (tensor<f32> {train.metric = "loss"}, tensor<f32> {train.metric = "accuracy"})
-// CHECK: train.min
+// CHECK: train.accuracy %{{.*}}, %{{.*}} {axis = 1 : i64}
 
 // MEAN-LABEL: func.func @micro
 // MEAN-NOT: train.label
-// MEAN: train.sum
+// MEAN: train.mean_loss
 // MEAN: return %{{.*}} : tensor<f32>
 
 // NAME: error: --loss: unknown loss 'crossentropy'

@@ -1,11 +1,55 @@
-// fp32 takes only models that are f32 already; as-is takes any.
-// RUN: halfstep-opt %s --assign-precision=mode=as-is | FileCheck %s
-// RUN: halfstep-opt %s --assign-precision=mode=fp32 --verify-diagnostics
+// Autocast: contractions in 16 bits, exp in f32, the rest in the widest operand's type; an adjoint
+// has its primal's type and a weight's gradient is f32.
+// RUN: halfstep-opt %s --assign-precision=mode=autocast | FileCheck %s --check-prefixes=CHECK,AUTO
+// Half-grad: the weight is read as a copy and its gradient stays narrow; a parameter that only Full
+// ops read has no copy.
+// RUN: halfstep-opt %s --assign-precision="mode=half-grad half-type=bf16" | FileCheck %s --check-prefix=HG
+// Half: 16-bit weights, f32 only inside ops and in the loss.
+// RUN: halfstep-opt %s --assign-precision=mode=half | FileCheck %s --check-prefix=HALF
+// RUN: halfstep-opt %s --assign-precision="mode=autocast pin=exp=fp16" | FileCheck %s --check-prefix=PIN
+// RUN: not halfstep-opt %s --assign-precision="mode=autocast pin=nothing=fp16" 2>&1 | FileCheck %s --check-prefix=NOPIN
 
-// CHECK: train.exp %{{.*}} : (tensor<2xf64>) -> tensor<2xf64>
-func.func @forward(%x: tensor<2xf64>) -> tensor<2xf64> {
-  // expected-error @below {{computes in 'f64', which --precision fp32 does not}}
-  // expected-note @below {{help: --precision as-is keeps the types of the file}}
-  %y = train.exp %x : (tensor<2xf64>) -> tensor<2xf64>
-  return %y : tensor<2xf64>
+// The input is only read in 16 bits, so it arrives in 16 bits.
+// CHECK-LABEL: func.func @micro
+// CHECK-SAME: %[[X:[^:]+]]: tensor<4x8xf16> {train.input = "x"}
+// AUTO-SAME: %[[W:[^:]+]]: tensor<8x8xf32> {train.parameter = "w", train.trainable}
+// AUTO: %[[WH:.*]] = train.cast %[[W]] to f16
+// AUTO: %[[H:.*]] = train.matmul %[[X]], %[[WH]] {train.reason = "category"} : {{.*}} -> tensor<4x8xf16>
+// AUTO: train.tanh %[[H]] {train.reason = "policy"} : (tensor<4x8xf16>)
+// AUTO: train.exp %{{.*}} {train.reason = "category"} : (tensor<4x8xf32>)
+// AUTO: train.mul %{{.*}}, %{{.*}} {train.reason = "widened"} : (tensor<4x8xf32>, tensor<8xf32>)
+// AUTO: train.mse_loss %{{.*}} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<f32>
+// AUTO: train.adjoint(%{{.*}}) of %[[H]] {{.*}} -> tensor<4x8xf16>
+// AUTO: train.adjoint(%{{.*}}) of %[[W]] {{.*}} : (tensor<8x8xf16>, tensor<8x8xf32>) -> tensor<8x8xf32>
+
+// HG-LABEL: func.func @micro
+// HG-SAME: tensor<8x8xbf16> {train.copy = "w", train.trainable}
+// HG-SAME: tensor<8xf32> {train.parameter = "full", train.trainable}
+// HG-SAME: tensor<8x8xbf16> {train.gradient = "w"}, tensor<8xf32> {train.gradient = "full"}
+
+// HALF-LABEL: func.func @micro
+// HALF-SAME: tensor<8x8xf16> {train.parameter = "w", train.trainable}
+// HALF: %[[E:.*]] = train.exp %{{.*}} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+// HALF: train.cast %[[E]] to f16
+// HALF: train.mse_loss %{{.*}} -> tensor<f32>
+
+// PIN: train.exp %{{.*}} {train.reason = "pinned"} : (tensor<4x8xf16>)
+// NOPIN: error: --pin nothing=fp16 matches no node and no op
+func.func @micro(%x: tensor<4x8xf32> {train.input = "x"}, %t: tensor<4x8xf32> {train.label},
+                 %w: tensor<8x8xf32> {train.parameter = "w", train.trainable},
+                 %f: tensor<8xf32> {train.parameter = "full", train.trainable})
+    -> (tensor<f32> {train.metric = "loss"}, tensor<8x8xf32> {train.gradient = "w"},
+        tensor<8xf32> {train.gradient = "full"}) {
+  %h = train.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %a = train.tanh %h : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %e = train.exp %a : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %l = train.log %f : (tensor<8xf32>) -> tensor<8xf32>
+  %y = train.mul %e, %l : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %loss = train.mse_loss %y, %t {reduction = 0 : i32}
+      : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<f32>
+  %dh = train.adjoint(%e) of %h : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %gw = train.matmul %x, %dh {transA = true} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %dw = train.adjoint(%gw) of %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %df = train.adjoint(%y) of %f : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %loss, %dw, %df : tensor<f32>, tensor<8x8xf32>, tensor<8xf32>
 }

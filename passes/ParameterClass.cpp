@@ -1,0 +1,44 @@
+//===- ParameterClass.cpp - Full and low parameters, names of nodes -------===//
+
+#include "passes/ParameterClass.h"
+#include "ir/TrainDialect.h"
+#include "passes/Access.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace halfstep;
+using namespace halfstep::train;
+
+std::string halfstep::nodeName(Location location) {
+  if (auto name = dyn_cast<NameLoc>(location))
+    return name.getName().str();
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    for (Location part : fused.getLocations())
+      if (std::string name = nodeName(part); !name.empty())
+        return name;
+  return "";
+}
+
+/// Whether a reader of `value` may read it in 16 bits.
+static bool isReadNarrow(Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (isa<AdjointOp>(user)) // names its primal, reads nothing
+      return false;
+    if (isMovement(user))
+      return isReadNarrow(user->getResult(0));
+    if (!isa<PrecisionOpInterface>(user))
+      return false;
+    Precision category = categoryOf(user);
+    return category == Precision::Low || category == Precision::Widest;
+  });
+}
+
+DenseSet<StringAttr> halfstep::findLowParameters(ModuleOp module) {
+  DenseSet<StringAttr> low;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto name = function.getArgAttrOfType<StringAttr>(i, attr::kParameter);
+          name && isReadNarrow(function.getArgument(i)))
+        low.insert(name);
+  return low;
+}

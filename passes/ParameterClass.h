@@ -1,0 +1,22 @@
+//===- ParameterClass.h - Full and low parameters, names of nodes ---------===//
+
+#ifndef HALFSTEP_PASSES_PARAMETERCLASS_H
+#define HALFSTEP_PASSES_PARAMETERCLASS_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseSet.h"
+#include <string>
+
+namespace halfstep {
+
+/// The name of the ONNX node that a location stands for, or "".
+std::string nodeName(mlir::Location location);
+
+/// The parameters that some op reads otherwise than in f32. A parameter all of whose uses, in all
+/// programs, are Full ops is *full*: it needs no 16-bit copy and its gradient is f32.
+llvm::DenseSet<mlir::StringAttr> findLowParameters(mlir::ModuleOp module);
+
+} // namespace halfstep
+
+#endif
