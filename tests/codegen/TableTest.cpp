@@ -1,0 +1,255 @@
+//===- TableTest.cpp - an artefact, walked through its tables -------------------------------===//
+//
+// A small planned module, written by hand, is compiled, linked, loaded and read through
+// runtime/step_abi.h as the runtime reads it; then its entries are run.
+//
+//===---------------------------------------------------------------------------------------===//
+
+#include "codegen/Codegen.h"
+#include "ir/KernelDialect.h"
+#include "ir/TableDialect.h"
+#include "runtime/Payload.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace halfstep;
+using namespace halfstep::codegen;
+
+static const char *planned = R"mlir(
+module attributes {halfstep.phase = "memory", halfstep.recipe = "{\"loss\": \"mse\"}",
+                   halfstep.graph_hash = "00ff", halfstep.state_bytes = 256 : i64,
+                   halfstep.arena_bytes = 192 : i64, halfstep.micro_batches = 2 : i64} {
+  table.tensor label "label" : tensor<2xi64> {classCount = 10 : i64, slice = #table.slice<3, 0, 16>}
+  table.tensor input "x" : tensor<2x3xf32> {slice = #table.slice<2, 0, 24>}
+  table.tensor parameter "w" : tensor<3x4xf32> {trainable, slice = #table.slice<0, 64, 48>}
+  table.tensor hyperparameter "lr" : tensor<f64> {initial = 2.500000e-01 : f64, slice = #table.slice<0, 0, 8>}
+
+  kernel.group @double [8](%x: f32[1]) -> (%x) {
+    %y = arith.addf %x, %x : f32
+    kernel.yield %y : f32
+  }
+  kernel.group @also_double [8](%x: f32[1]) -> (%x) {
+    %y = arith.addf %x, %x : f32
+    kernel.yield %y : f32
+  }
+  kernel.group @unused [8](%x: f32[1]) -> (f32[1]) {
+    kernel.yield %x : f32
+  }
+  kernel.contract @product [1, 2, 4, 3] f32 (a[0, 3, 1], b[0, 4, 1]) -> c[0, 4, 1]
+
+  func.func @micro(%x: tensor<2x3xf32>, %w: tensor<3x4xf32>) {
+    %c = table.launch @product(%x, %w) {slices = [#table.slice<2, 0, 24>, #table.slice<0, 64, 48>, #table.slice<1, 0, 32>]}
+      : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32> loc(fused["fc/MatMul", "fc/Add"])
+    %flat = table.alias %c : (tensor<2x4xf32>) -> tensor<8xf32>
+    %d = table.launch @double(%flat) {slices = [#table.slice<1, 0, 32>, #table.slice<1, 0, 32>]}
+      : (tensor<8xf32>) -> tensor<8xf32>
+    %e = table.launch @also_double(%d) {slices = [#table.slice<1, 0, 32>, #table.slice<1, 0, 32>]}
+      : (tensor<8xf32>) -> tensor<8xf32>
+    %z = table.zero {slices = [#table.slice<1, 64, 32>]} : tensor<8xf32>
+    %copy = table.copy %e {slices = [#table.slice<1, 0, 32>, #table.slice<1, 128, 32>]}
+      : (tensor<8xf32>) -> tensor<8xf32>
+    return
+  }
+  func.func @infer(%x: tensor<5x2x3xf32>, %w: tensor<4x3xf32>) {
+    %c = table.gemm %x, %w {transB, slices = [#table.slice<2, 0, 120>, #table.slice<0, 64, 48>, #table.slice<1, 0, 160>]}
+      : (tensor<5x2x3xf32>, tensor<4x3xf32>) -> tensor<5x2x4xf32>
+    return
+  }
+}
+)mlir";
+
+class TableTest : public testing::Test {
+protected:
+  TableTest() {
+    context.loadDialect<arith::ArithDialect, func::FuncDialect, kernel::KernelDialect,
+                        math::MathDialect, table::TableDialect>();
+  }
+  OwningOpRef<ModuleOp> parse(const std::string &text) {
+    return parseSourceString<ModuleOp>(text, &context);
+  }
+  CpuTarget target = llvm::cantFail(CpuTarget::get("native"));
+  MLIRContext context;
+};
+
+TEST_F(TableTest, IsReadAndRun) {
+  OwningOpRef<ModuleOp> module = parse(planned);
+  ASSERT_TRUE(module);
+  FailureOr<CompiledArtefact> compiled = compileModule(*module, target);
+  ASSERT_TRUE(succeeded(compiled));
+  auto artefact = runtime::Artefact::load("test", compiled->sharedObject);
+  const hs_artefact &tables = artefact->tables();
+
+  EXPECT_EQ(tables.abi_version, HALFSTEP_ABI_VERSION);
+  EXPECT_EQ(tables.state_bytes, 256u);
+  EXPECT_EQ(tables.arena_bytes, 192u);
+  EXPECT_EQ(tables.micro_batches, 2u);
+  EXPECT_STREQ(tables.recipe, "{\"loss\": \"mse\"}");
+  EXPECT_STREQ(tables.graph_hash, "00ff");
+  EXPECT_EQ(std::string(tables.cpu_features).substr(0, 5), "avx2,");
+
+  ASSERT_EQ(tables.input_count, 2u); // in the order of their buffers
+  const hs_tensor &x = tables.inputs[0], &label = tables.inputs[1];
+  EXPECT_STREQ(x.name, "x");
+  EXPECT_EQ(x.role, HS_INPUT);
+  EXPECT_EQ(x.type, HS_F32);
+  ASSERT_EQ(x.rank, 2u);
+  EXPECT_EQ(x.shape[0], 2);
+  EXPECT_EQ(x.shape[1], 3);
+  EXPECT_EQ(x.slice.buffer, 2u);
+  EXPECT_EQ(x.class_count, 0);
+  EXPECT_STREQ(label.name, "label");
+  EXPECT_EQ(label.role, HS_LABEL);
+  EXPECT_EQ(label.type, HS_I64);
+  EXPECT_EQ(label.class_count, 10);
+  EXPECT_EQ(label.ignored_class, INT64_MIN);
+  ASSERT_EQ(tables.tensor_count, 2u);
+  const hs_tensor &w = tables.tensors[0], &lr = tables.tensors[1];
+  EXPECT_STREQ(w.name, "w");
+  EXPECT_EQ(w.trainable, 1u);
+  EXPECT_EQ(w.slice.offset, 64u);
+  EXPECT_EQ(w.slice.bytes, 48u);
+  EXPECT_STREQ(lr.name, "lr");
+  EXPECT_EQ(lr.role, HS_HYPERPARAMETER);
+  EXPECT_EQ(lr.rank, 0u);
+  EXPECT_EQ(lr.initial, 0.25);
+
+  EXPECT_EQ(tables.programs[HS_INIT].entry_count, 0u);
+  const hs_program &micro = tables.programs[HS_MICRO];
+  ASSERT_EQ(micro.entry_count, 5u); // the alias is none
+  uint32_t kinds[] = {HS_LAUNCH, HS_LAUNCH, HS_LAUNCH, HS_FILL, HS_COPY};
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(micro.entries[i].kind, kinds[i]);
+  EXPECT_STREQ(micro.entries[0].name, "product");
+  EXPECT_STREQ(micro.entries[0].nodes, "fc/MatMul, fc/Add");
+  EXPECT_STREQ(micro.entries[2].name, "also_double");
+  EXPECT_EQ(micro.entries[1].slice_count, 1u); // in place: one buffer
+  EXPECT_EQ(micro.entries[4].slices[0].offset, 128u);
+  EXPECT_EQ(micro.entries[4].slices[1].offset, 0u);
+  auto launchOf = [&](int i) { return *static_cast<const hs_launch *>(micro.entries[i].detail); };
+  EXPECT_EQ(launchOf(1).kernel, launchOf(2).kernel) << "the same code";
+
+  std::vector<float> a = {1, 2, 3, 4, 5, 6}, b(12, 1), c(8);
+  void *buffers[] = {a.data(), b.data(), c.data()};
+  launchOf(0).kernel(buffers, 0, launchOf(0).units);
+  void *inPlace[] = {c.data()};
+  launchOf(1).kernel(inPlace, 0, launchOf(1).units);
+  EXPECT_EQ(c, (std::vector<float>{12, 12, 12, 12, 30, 30, 30, 30}));
+
+  ASSERT_EQ(tables.programs[HS_INFER].entry_count, 1u);
+  const hs_entry &call = tables.programs[HS_INFER].entries[0];
+  ASSERT_EQ(call.kind, HS_GEMM);
+  const auto &gemm = *static_cast<const hs_gemm *>(call.detail);
+  EXPECT_EQ(gemm.c_type, HS_F32);
+  EXPECT_EQ(gemm.transpose_a, 0u);
+  EXPECT_EQ(gemm.transpose_b, 1u);
+  EXPECT_EQ(std::vector<int64_t>({gemm.batch, gemm.m, gemm.n, gemm.k}),
+            std::vector<int64_t>({5, 2, 4, 3}));
+  EXPECT_EQ(std::vector<int64_t>({gemm.a_stride, gemm.b_stride, gemm.c_stride}),
+            std::vector<int64_t>({6, 0, 8}));
+  EXPECT_EQ(std::vector<int64_t>({gemm.lda, gemm.ldb, gemm.ldc}), std::vector<int64_t>({3, 3, 4}));
+}
+
+TEST_F(TableTest, ExportsOneSymbol) {
+  OwningOpRef<ModuleOp> module = parse(planned);
+  FailureOr<std::string> ir = compileToLlvmIr(*module, target);
+  ASSERT_TRUE(succeeded(ir));
+  int definitions = 0, exported = 0;
+  std::istringstream lines(*ir);
+  for (std::string line; std::getline(lines, line);)
+    if (StringRef(line).starts_with("define ")) {
+      ++definitions;
+      exported += !StringRef(line).contains(" internal ");
+    }
+  EXPECT_EQ(definitions, 3); // product, double, halfstep_query: equal kernels are one, unused none
+  EXPECT_EQ(exported, 1);
+}
+
+TEST_F(TableTest, SameModuleSameBytes) {
+  OwningOpRef<ModuleOp> module = parse(planned);
+  auto first = compileModule(*module, target), second = compileModule(*module, target);
+  ASSERT_TRUE(succeeded(first) && succeeded(second));
+  EXPECT_EQ(first->sharedObject, second->sharedObject);
+}
+
+TEST_F(TableTest, ReportsWhatIsMissing) {
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    message = diagnostic.str();
+    return success();
+  });
+  auto replaced = [&](StringRef from, StringRef to) {
+    std::string text = planned;
+    size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos);
+    OwningOpRef<ModuleOp> module = parse(text.replace(at, from.size(), to.str()));
+    EXPECT_TRUE(module);
+    EXPECT_TRUE(failed(compileToObject(*module, target)));
+    return message;
+  };
+  EXPECT_EQ(replaced("halfstep.graph_hash", "halfstep.other"),
+            "lacks the attribute halfstep.graph_hash");
+  EXPECT_EQ(replaced("{trainable, slice = #table.slice<0, 64, 48>}", ""),
+            "'table.tensor' op has no slice: the memory phase has not run");
+  EXPECT_EQ(replaced("{slices = [#table.slice<1, 64, 32>]}", ""),
+            "'table.zero' op needs a slice for each operand and result: has the memory phase run?");
+  EXPECT_EQ(replaced("#table.slice<3, 0, 16>", "#table.slice<4, 0, 16>"),
+            "has no input in buffer 3");
+  EXPECT_EQ(replaced("@double(%flat) {slices = [#table.slice<1, 0, 32>, #table.slice<1, 0, 32>]}",
+                     "@double(%flat) {slices = [#table.slice<1, 0, 32>, #table.slice<1, 64, 32>]}"),
+            "'table.launch' op has a result in place of argument 0 in another slice");
+}
+
+TEST_F(TableTest, ExecutableCarriesItsPayload) {
+  OwningOpRef<ModuleOp> module = parse(planned);
+  auto compiled = compileModule(*module, target);
+  ASSERT_TRUE(succeeded(compiled));
+  std::filesystem::path folder = testing::TempDir() + "/codegen-executable";
+  std::filesystem::create_directories(folder);
+  std::string runner = folder / "runner", path = folder / "model";
+  std::ofstream(runner) << "#!/bin/sh\nexit 7\n";
+  std::string header = R"({"w":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]}})";
+  std::string weights(8, '\0');
+  weights[0] = char(header.size());
+  weights += header + std::string(48, '\0');
+  llvm::Error error = writeExecutable(path, compiled->sharedObject, weights, runner);
+  ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
+
+  EXPECT_TRUE(llvm::sys::fs::can_execute(path));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 2); // nothing else
+  runtime::Payload payload = runtime::Payload::open(path);
+  EXPECT_STREQ(payload.artefact->tables().graph_hash, "00ff");
+  EXPECT_TRUE(payload.weights.has_value());
+  std::filesystem::remove_all(folder);
+
+  error = writeExecutable(path, compiled->sharedObject, weights, runner);
+  EXPECT_NE(llvm::toString(std::move(error)).find("cannot read"), std::string::npos);
+}
+
+TEST(LinkTest, ReportsTheLinkersMessage) {
+  auto linked = linkShared("this is no object file");
+  ASSERT_FALSE(bool(linked));
+  EXPECT_NE(llvm::toString(linked.takeError()).find("linking the kernels failed: "),
+            std::string::npos);
+}
+
+TEST(CpuTargetTest, Names) {
+  auto level3 = llvm::cantFail(CpuTarget::get("x86-64-v3"));
+  EXPECT_EQ(level3.vectorBits, 256u);
+  auto level4 = llvm::cantFail(CpuTarget::get("x86-64-v4"));
+  EXPECT_EQ(level4.vectorBits, 512u);
+  EXPECT_TRUE(llvm::is_contained(level4.features, "avx512f"));
+  auto other = CpuTarget::get("x86-64-v2");
+  ASSERT_FALSE(bool(other));
+  EXPECT_EQ(llvm::toString(other.takeError()),
+            "unknown CPU 'x86-64-v2': native, x86-64-v3 or x86-64-v4");
+}
