@@ -2,6 +2,7 @@
 
 #include "runtime/Suggestion.h"
 #include "tools/Commands.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <iostream>
 #include <new>
@@ -58,9 +59,20 @@ static int run(int argc, char **argv) {
   throw runtime::unknownName("halfstep", "command", name, known);
 }
 
+/// Writes out what the command printed; a full disk or a closed pipe must not go unnoticed.
+static void flushOutput() {
+  llvm::outs().flush();
+  bool failed = llvm::outs().has_error() || !std::cout.flush();
+  llvm::outs().clear_error();
+  if (failed)
+    throw runtime::Error("standard output", "cannot be written");
+}
+
 int main(int argc, char **argv) {
   try {
-    return run(argc, argv);
+    int exitCode = run(argc, argv);
+    flushOutput();
+    return exitCode;
   } catch (const runtime::Error &error) {
     std::cerr << "halfstep: error: " << error.what() << std::endl;
     return error.exitCode();

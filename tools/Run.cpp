@@ -1,6 +1,5 @@
 //===- Run.cpp - halfstep run ---------------------------------------------===//
 
-#include "runtime/DataFile.h"
 #include "runtime/Evaluation.h"
 #include "runtime/RunOptions.h"
 #include "tools/Commands.h"
@@ -37,7 +36,6 @@ int runCommand(int argc, char **argv) {
       runtime::matchFiles(session.artefact(), runOptions.data, "--data", /*needLabel=*/false);
   std::vector<std::string> inputs = compilation.inputs();
   inputs.insert(inputs.end(), paths.begin(), paths.end());
-  runtime::LostPages lostPages;
   runtime::writeOutputs(session, paths, out, inputs);
   return 0;
 }
