@@ -7,6 +7,7 @@
 #include "runtime/Session.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Transforms/Passes.h"
 #include <stdexcept>
 
 using namespace halfstep;
@@ -20,19 +21,40 @@ std::unique_ptr<mlir::MLIRContext> makeContext() {
   return context;
 }
 
-Program::Program(mlir::MLIRContext &context, const std::string &source,
-                 std::function<void(mlir::ModuleOp)> edit) {
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+Recipe ProgramOptions::defaultRecipe() {
   Recipe recipe;
   recipe.loss = "mean";
   recipe.optimizer = "sgd";
   recipe.precision = "as-is";
+  return recipe;
+}
+
+/// The phases kernels and memory, with what tests may switch off.
+static mlir::LogicalResult placeInMemory(mlir::ModuleOp module, const ProgramOptions &options) {
+  mlir::PassManager pm(module.getContext());
+  pm.addPass(createExpandCompositesPass());
+  pm.addPass(mlir::createCanonicalizerPass());
+  pm.addPass(mlir::createCSEPass());
+  pm.addPass(createNormaliseForKernelsPass());
+  pm.addPass(mlir::createCanonicalizerPass());
+  pm.addPass(createFormKernelsPass({options.fuse}));
+  pm.addPass(createPlanMemoryPass({options.reuse}));
+  return pm.run(module);
+}
+
+Program::Program(mlir::MLIRContext &context, const std::string &source,
+                 const ProgramOptions &options) {
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+  const Recipe &recipe = options.recipe;
   auto observe = [&](Phase phase, mlir::ModuleOp m) {
-    if (phase == Phase::Grad && edit)
-      edit(m);
+    if (phase == Phase::Grad && options.edit)
+      options.edit(m);
   };
   auto target = llvm::cantFail(codegen::CpuTarget::get("native"));
-  if (!module || failed(runPhases(*module, recipe, Phase::Memory, observe)))
+  bool isUsual = options.fuse && options.reuse;
+  if (!module ||
+      failed(runPhases(*module, recipe, isUsual ? Phase::Memory : Phase::Update, observe)) ||
+      (!isUsual && failed(placeInMemory(*module, options))))
     throw std::runtime_error("does not compile: " + source);
   // What the importer and the command line say of a model.
   auto text = [&](mlir::StringRef value) { return mlir::StringAttr::get(&context, value); };

@@ -3,6 +3,7 @@
 #ifndef HALFSTEP_TESTS_GRADIENTS_PROGRAM_H
 #define HALFSTEP_TESTS_GRADIENTS_PROGRAM_H
 
+#include "passes/Recipe.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include <functional>
@@ -17,12 +18,20 @@ class Session;
 /// Dialects loaded.
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
-/// `@forward`, with its scalar output as the loss, through all phases and into memory, in the types
-/// that it is written in. `edit` may change the module after the grad phase.
+struct ProgramOptions {
+  halfstep::Recipe recipe = defaultRecipe();
+  std::function<void(mlir::ModuleOp)> edit; // of the module after the grad phase
+  bool fuse = true, reuse = true;           // of kernels, of memory
+
+  /// The mean of the output, SGD, the types that the function is written in.
+  static halfstep::Recipe defaultRecipe();
+};
+
+/// `@forward` through all phases and into memory.
 class Program {
 public:
   Program(mlir::MLIRContext &context, const std::string &source,
-          std::function<void(mlir::ModuleOp)> edit = {});
+          const ProgramOptions &options = {});
   ~Program();
 
   void setParameter(const std::string &name, const void *data);
@@ -32,6 +41,7 @@ public:
   /// Runs forward and backward; returns the loss.
   double run();
   std::vector<double> gradient(const std::string &name);
+  halfstep::runtime::Session &running() { return *session; }
 
 private:
   std::unique_ptr<halfstep::runtime::Session> session;

@@ -133,6 +133,10 @@ void addNormalisation(Samples &all) {
 }
 
 void addLosses(Samples &all) {
+  all.push_back({"mean_loss", "loss", {{"3x4xf64"}},
+                 "%y = train.mean_loss %0 : (tensor<3x4xf64>) -> tensor<f64>", "f64"});
+  all.push_back({"output_loss", "loss", {{"1x1xf64"}},
+                 "%y = train.output_loss %0 : (tensor<1x1xf64>) -> tensor<f64>", "f64"});
   for (const char *reduction : {"0", "1"}) { // mean, sum
     std::string how = std::string("reduction = ") + reduction + " : i32";
     all.push_back({"mse_loss", "loss", {{"3x4xf64"}, {"3x4xf64"}},
@@ -144,6 +148,10 @@ void addLosses(Samples &all) {
                      "%y = train.cross_entropy %0, %1 {axis = 1 : i64, " + how + extra +
                          "} : (tensor<4x5xf64>, tensor<4xi64>) -> tensor<f64>",
                      "f64"});
+    all.push_back({"cross_entropy", "loss", {{"4x5xf64"}, {"4x5xf64", Domain::Fixed}},
+                   "%y = train.cross_entropy %0, %1 {axis = 1 : i64, " + how +
+                       "} : (tensor<4x5xf64>, tensor<4x5xf64>) -> tensor<f64>",
+                   "f64"});
     all.push_back({"cross_entropy", "loss", {{"2x5x3xf64"}, {"2x3xi64", Domain::Ids}},
                    "%y = train.cross_entropy %0, %1 {axis = 1 : i64, " + how +
                        "} : (tensor<2x5x3xf64>, tensor<2x3xi64>) -> tensor<f64>",

@@ -11,6 +11,7 @@ enum class Domain {
   Any,      // [-2, 2], at least 0.1 from zero
   Positive, // [0.5, 2]
   Spread,   // a shuffled arithmetic sequence: no two values closer than 0.1
+  Fixed,    // as Any, but a label: not differentiated
   Ids,      // i64 class ids, not differentiated
   Flags     // i1, not differentiated
 };

@@ -31,7 +31,8 @@ int64_t elements(const std::string &type) {
 }
 
 bool isDifferentiated(const Operand &operand) {
-  return operand.domain != Domain::Ids && operand.domain != Domain::Flags;
+  return operand.domain != Domain::Ids && operand.domain != Domain::Flags &&
+         operand.domain != Domain::Fixed;
 }
 
 /// The sample as a function of parameters, its result weighted so that no two elements have the
@@ -71,7 +72,9 @@ std::vector<double> draw(Domain domain, int64_t count, std::mt19937_64 &random) 
 /// component of the operand's gradient.
 double worstError(mlir::MLIRContext &context, const Sample &sample,
                   std::function<void(mlir::ModuleOp)> edit = {}) {
-  Program program(context, sourceOf(sample), edit);
+  ProgramOptions options;
+  options.edit = edit;
+  Program program(context, sourceOf(sample), options);
   std::mt19937_64 random(7);
   std::vector<std::pair<std::string, std::vector<double>>> differentiated;
   auto set = [&](const std::string &name, const Operand &operand) {
@@ -79,6 +82,8 @@ double worstError(mlir::MLIRContext &context, const Sample &sample,
     if (isDifferentiated(operand)) {
       differentiated.emplace_back(name, draw(operand.domain, count, random));
       program.setParameter(name, differentiated.back().second);
+    } else if (operand.domain == Domain::Fixed) {
+      program.setParameter(name, draw(operand.domain, count, random));
     } else if (operand.domain == Domain::Ids) {
       std::vector<int64_t> ids(count);
       for (int64_t i = 0; i < count; ++i)

@@ -1,0 +1,162 @@
+//===- metamorphic_test.cpp - Ways to compile that must not matter --------===//
+//
+// A small classifier trains for some steps in every precision mode. Fusion and memory reuse must
+// not show in a single bit; micro-batches must only reorder a sum.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+#include "runtime/Session.h"
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+
+using namespace halfstep;
+
+namespace {
+constexpr int64_t kBatch = 8, kInputs = 33, kHidden = 40, kClasses = 10;
+
+std::string network(int64_t batch) {
+  auto shape = [](std::initializer_list<int64_t> sizes) {
+    std::string text = "tensor<";
+    for (int64_t size : sizes)
+      text += std::to_string(size) + "x";
+    return text + "f32>";
+  };
+  std::string x = shape({batch, kInputs}), h = shape({batch, kHidden}), y = shape({batch, kClasses});
+  std::string w1 = shape({kHidden, kInputs}), b1 = shape({kHidden}), w2 = shape({kClasses, kHidden}),
+              b2 = shape({kClasses});
+  return "func.func @forward(%x: " + x + " {train.input = \"x\"}, %w1: " + w1 +
+         " {train.parameter = \"w1\", train.trainable}, %b1: " + b1 +
+         " {train.parameter = \"b1\", train.trainable}, %w2: " + w2 +
+         " {train.parameter = \"w2\", train.trainable}, %b2: " + b2 +
+         " {train.parameter = \"b2\", train.trainable}) -> (" + y + " {train.output = \"y\"}) {\n" +
+         "%0 = train.matmul %x, %w1 {transB = true} : (" + x + ", " + w1 + ") -> " + h +
+         "\n%1 = train.add %0, %b1 : (" + h + ", " + b1 + ") -> " + h +
+         "\n%2 = train.tanh %1 : (" + h + ") -> " + h + "\n%3 = train.mul %2, %1 : (" + h + ", " +
+         h + ") -> " + h + "\n%4 = train.matmul %3, %w2 {transB = true} : (" + h + ", " + w2 +
+         ") -> " + y + "\n%5 = train.add %4, %b2 : (" + y + ", " + b2 + ") -> " + y +
+         "\nreturn %5 : " + y + "\n}\n";
+}
+
+struct Trained {
+  std::vector<double> losses;
+  std::map<std::string, std::vector<float>> parameters;
+};
+
+/// Trains on fixed random data for a few updates of kBatch samples.
+Trained train(const ProgramOptions &options) {
+  auto context = makeContext();
+  int64_t micro = kBatch / options.recipe.accumulate;
+  Program program(*context, network(micro), options);
+  runtime::Session &session = program.running();
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  auto draw = [&](size_t count, float scale) {
+    std::vector<float> values(count);
+    for (float &value : values)
+      value = scale * normal(random);
+    return values;
+  };
+  const hs_artefact &tables = session.artefact();
+  for (uint64_t i = 0; i < tables.tensor_count; ++i) {
+    const hs_tensor &tensor = tables.tensors[i];
+    if (tensor.role == HS_HYPERPARAMETER)
+      session.writeScalar(tensor, tensor.initial);
+  }
+  Trained run;
+  for (auto [name, count] : {std::pair{"w1", kHidden * kInputs}, {"b1", kHidden},
+                             {"w2", kClasses * kHidden}, {"b2", kClasses}}) {
+    run.parameters[name] = draw(count, 0.2f);
+    session.write(*session.find(HS_PARAMETER, name), run.parameters[name].data());
+  }
+  session.run(HS_INIT);
+  bool narrowInput = tables.inputs[0].type != HS_F32;
+  for (int step = 0; step < 5; ++step) {
+    auto x = draw(kBatch * kInputs, 1);
+    std::vector<uint16_t> narrow(x.size());
+    for (size_t i = 0; i < x.size(); ++i) // small integers are exact in every type
+      x[i] = std::round(x[i]);
+    std::vector<int64_t> labels(kBatch);
+    for (int64_t &label : labels)
+      label = random() % kClasses;
+    for (size_t i = 0; i < x.size(); ++i) {
+      uint32_t bits;
+      if (tables.inputs[0].type == HS_F16) {
+        _Float16 half = _Float16(x[i]);
+        std::memcpy(&narrow[i], &half, 2);
+      } else {
+        std::memcpy(&bits, &x[i], 4);
+        narrow[i] = uint16_t(bits >> 16);
+      }
+    }
+    for (int64_t part = 0; part < options.recipe.accumulate; ++part) {
+      const void *input = narrowInput
+                              ? static_cast<const void *>(&narrow[part * micro * kInputs])
+                              : &x[part * micro * kInputs];
+      session.bindInput(0, input);
+      session.bindInput(1, &labels[part * micro]);
+      session.micro();
+    }
+    session.update();
+    run.losses.push_back(session.record(step).loss);
+  }
+  for (auto &[name, values] : run.parameters) {
+    const hs_tensor *tensor = session.find(HS_PARAMETER, name);
+    values.resize(tensor->slice.bytes / sizeof(float));
+    session.read(*tensor, values.data());
+  }
+  return run;
+}
+
+ProgramOptions optionsFor(const std::string &precision, const std::string &halfType) {
+  ProgramOptions options;
+  options.recipe.loss = "cross-entropy";
+  options.recipe.optimizer = "adam:lr=1e-2";
+  options.recipe.precision = precision;
+  options.recipe.halfType = halfType;
+  options.recipe.clipNorm = 1;
+  return options;
+}
+
+class Metamorphic : public testing::TestWithParam<std::pair<std::string, std::string>> {};
+
+TEST_P(Metamorphic, FusionAndReuseDoNotShow) {
+  ProgramOptions options = optionsFor(GetParam().first, GetParam().second);
+  Trained usual = train(options);
+  EXPECT_TRUE(std::isfinite(usual.losses.back()));
+  EXPECT_NE(usual.losses.front(), usual.losses.back());
+  for (auto [fuse, reuse] : {std::pair{false, true}, {true, false}, {false, false}}) {
+    options.fuse = fuse;
+    options.reuse = reuse;
+    Trained other = train(options);
+    EXPECT_EQ(usual.losses, other.losses) << "fuse " << fuse << ", reuse " << reuse;
+    EXPECT_EQ(usual.parameters, other.parameters) << "fuse " << fuse << ", reuse " << reuse;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, Metamorphic,
+                         testing::Values(std::pair{"fp32", "fp16"}, std::pair{"autocast", "fp16"},
+                                         std::pair{"half-grad", "fp16"},
+                                         std::pair{"half-grad", "bf16"}));
+
+TEST(Accumulation, FourTimesTwoIsEight) {
+  ProgramOptions options = optionsFor("fp32", "fp16");
+  Trained whole = train(options);
+  options.recipe.accumulate = 4;
+  Trained parts = train(options);
+  for (size_t i = 0; i < whole.losses.size(); ++i)
+    EXPECT_NEAR(whole.losses[i], parts.losses[i], 1e-6 * std::abs(whole.losses[i]));
+}
+
+/// Where no parameter is used twice and nothing accumulates, half-grad is autocast: a widened
+/// 16-bit gradient is the 16-bit gradient.
+TEST(HalfGrad, EqualsAutocastBitForBit) {
+  Trained autocast = train(optionsFor("autocast", "fp16"));
+  Trained halfGrad = train(optionsFor("half-grad", "fp16"));
+  EXPECT_EQ(autocast.losses, halfGrad.losses);
+  EXPECT_EQ(autocast.parameters, halfGrad.parameters);
+}
+} // namespace

@@ -1,0 +1,286 @@
+//===- optimizer_test.cpp - Optimizers against their definitions ----------===//
+//
+// Weights w with the loss mean(w * x), so that the gradient is x / n, given by the test. The
+// reference is written from the pseudo-code of torch.optim's documentation, in double; the step is
+// compiled in f64, so that a wrong constant anywhere shows. The edges of mixed precision are closed
+// forms.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Program.h"
+#include "runtime/Session.h"
+#include <cmath>
+#include <functional>
+#include <gtest/gtest.h>
+
+using namespace halfstep;
+
+namespace {
+using Vector = std::vector<double>;
+constexpr int64_t kSize = 4;
+
+/// Gradients of six steps: changing signs, a zero, one that overflows f16 when scaled by 65536.
+const std::vector<Vector> kGradients = {{0.5, -1, 0, 2},      {0.25, -1.5, 0, -2}, {-1, 0.125, 0, 3},
+                                        {0.75, -0.5, 0, 0.5}, {2, -1, 0, 1},       {0.5, 1, 0, -1}};
+const Vector kStart = {1, -2, 3, 0.5};
+
+/// One weight after the gradients g, by the definition of an optimizer.
+using Definition = std::function<double(double w, const Vector &g)>;
+
+Vector train(const ProgramOptions &options) {
+  auto context = makeContext();
+  Program program(*context,
+                  "func.func @forward(%x: tensor<4xf64> {train.input = \"x\"}, %w: tensor<4xf64> "
+                  "{train.parameter = \"w\", train.trainable}) -> (tensor<4xf64> {train.output = "
+                  "\"y\"}) {\n%0 = train.mul %w, %x : (tensor<4xf64>, tensor<4xf64>) -> "
+                  "tensor<4xf64>\nreturn %0 : tensor<4xf64>\n}\n",
+                  options);
+  runtime::Session &session = program.running();
+  const hs_artefact &tables = session.artefact();
+  for (uint64_t i = 0; i < tables.tensor_count; ++i)
+    if (tables.tensors[i].role == HS_HYPERPARAMETER)
+      session.writeScalar(tables.tensors[i], tables.tensors[i].initial);
+  program.setParameter("w", kStart);
+  for (const Vector &gradient : kGradients) {
+    Vector x = gradient;
+    for (double &value : x)
+      value *= kSize;
+    session.bindInput(0, x.data());
+    session.micro();
+    session.update();
+  }
+  Vector result(kSize);
+  session.read(*session.find(HS_PARAMETER, "w"), result.data());
+  return result;
+}
+
+void expectFollows(const std::string &optimizer, const Definition &definition,
+                   const std::string &schedule = "constant") {
+  ProgramOptions options;
+  options.recipe.optimizer = optimizer;
+  options.recipe.schedule = schedule;
+  Vector result = train(options);
+  for (int64_t i = 0; i < kSize; ++i) {
+    Vector gradients;
+    for (const Vector &g : kGradients)
+      gradients.push_back(g[i]);
+    EXPECT_NEAR(result[i], definition(kStart[i], gradients), 1e-13) << optimizer << ", weight " << i;
+  }
+}
+
+Definition sgd(double lr, double momentum, double dampening, double decay, bool nesterov) {
+  return [=](double w, const Vector &gradients) {
+    double buffer = 0;
+    for (size_t t = 0; t < gradients.size(); ++t) {
+      double g = gradients[t] + decay * w;
+      if (momentum != 0) {
+        buffer = t == 0 ? g : momentum * buffer + (1 - dampening) * g;
+        g = nesterov ? g + momentum * buffer : buffer;
+      }
+      w -= lr * g;
+    }
+    return w;
+  };
+}
+
+Definition adam(double lr, double beta1, double beta2, double eps, double decay, bool decoupled,
+                bool amsgrad) {
+  return [=](double w, const Vector &gradients) {
+    double m = 0, v = 0, largest = 0;
+    for (size_t t = 1; t <= gradients.size(); ++t) {
+      double g = gradients[t - 1];
+      if (decoupled)
+        w -= lr * decay * w;
+      else
+        g += decay * w;
+      m = beta1 * m + (1 - beta1) * g;
+      v = beta2 * v + (1 - beta2) * g * g;
+      double mHat = m / (1 - std::pow(beta1, t)), vHat = v / (1 - std::pow(beta2, t));
+      if (amsgrad) {
+        largest = std::max(largest, v);
+        vHat = largest / (1 - std::pow(beta2, t));
+      }
+      w -= lr * mHat / (std::sqrt(vHat) + eps);
+    }
+    return w;
+  };
+}
+
+Definition rmsprop(double lr, double alpha, double eps, double decay, double momentum,
+                   bool centered) {
+  return [=](double w, const Vector &gradients) {
+    double v = 0, average = 0, buffer = 0;
+    for (double g : gradients) {
+      g += decay * w;
+      v = alpha * v + (1 - alpha) * g * g;
+      double variance = v;
+      if (centered) {
+        average = alpha * average + (1 - alpha) * g;
+        variance -= average * average;
+      }
+      double move = g / (std::sqrt(variance) + eps);
+      buffer = momentum * buffer + move;
+      w -= lr * (momentum != 0 ? buffer : move);
+    }
+    return w;
+  };
+}
+
+TEST(Optimizers, FollowTheirDefinitions) {
+  expectFollows("sgd:lr=0.1", sgd(0.1, 0, 0, 0, false));
+  expectFollows("sgd:lr=0.1,weight_decay=0.2", sgd(0.1, 0, 0, 0.2, false));
+  expectFollows("sgd:lr=0.1,momentum=0.9", sgd(0.1, 0.9, 0, 0, false));
+  expectFollows("sgd:lr=0.1,momentum=0.9,dampening=0.3,weight_decay=0.01",
+                sgd(0.1, 0.9, 0.3, 0.01, false));
+  expectFollows("sgd:lr=0.1,momentum=0.9,nesterov=true", sgd(0.1, 0.9, 0, 0, true));
+  expectFollows("adam", adam(1e-3, 0.9, 0.999, 1e-8, 0, false, false));
+  expectFollows("adam:lr=0.1,betas=0.8:0.95,eps=1e-3,weight_decay=0.1",
+                adam(0.1, 0.8, 0.95, 1e-3, 0.1, false, false));
+  expectFollows("adam:lr=0.1,betas=0.5:0.6,amsgrad=true", adam(0.1, 0.5, 0.6, 1e-8, 0, false, true));
+  expectFollows("adamw:lr=0.1", adam(0.1, 0.9, 0.999, 1e-8, 1e-2, true, false));
+  expectFollows("rmsprop", rmsprop(1e-2, 0.99, 1e-8, 0, 0, false));
+  expectFollows("rmsprop:lr=0.1,alpha=0.9,eps=1e-3,weight_decay=0.1,momentum=0.5,centered=true",
+                rmsprop(0.1, 0.9, 1e-3, 0.1, 0.5, true));
+}
+
+TEST(Schedules, CosineFollowsItsClosedForm) {
+  expectFollows(
+      "sgd:lr=0.1",
+      [](double w, const Vector &gradients) {
+        for (size_t t = 0; t < gradients.size(); ++t)
+          w -= (0.01 + (0.1 - 0.01) * (1 + std::cos(M_PI * t / 4)) / 2) * gradients[t];
+        return w;
+      },
+      "cosine:t_max=4,eta_min=0.01");
+}
+
+TEST(Clipping, BoundsTheNormOfAllGradients) {
+  ProgramOptions options;
+  options.recipe.optimizer = "sgd:lr=1";
+  options.recipe.clipNorm = 0.5;
+  Vector expected = kStart;
+  for (const Vector &gradient : kGradients) {
+    double norm = 0;
+    for (double g : gradient)
+      norm += g * g;
+    double factor = std::min(1.0, 0.5 / (std::sqrt(norm) + 1e-6));
+    for (int64_t i = 0; i < kSize; ++i)
+      expected[i] -= factor * gradient[i];
+  }
+  Vector result = train(options);
+  for (int64_t i = 0; i < kSize; ++i)
+    EXPECT_NEAR(result[i], expected[i], 1e-13);
+}
+
+//===----------------------------------------------------------------------===//
+// Mixed precision
+//===----------------------------------------------------------------------===//
+
+/// y = x w^T with w a [1, 1] weight under half-grad and fp16: its gradient is the adjoint of y
+/// (1 for the mean of one element) times x, times the scale, in f16.
+class Scaled {
+public:
+  Scaled(const std::string &optimizer, const std::string &lossScale, float weight) {
+    options.recipe.optimizer = optimizer;
+    options.recipe.precision = "half-grad";
+    options.recipe.lossScale = lossScale;
+    context = makeContext();
+    program = std::make_unique<Program>(
+        *context,
+        "func.func @forward(%x: tensor<1x1xf32> {train.input = \"x\"}, %w: tensor<1x1xf32> "
+        "{train.parameter = \"w\", train.trainable}) -> (tensor<1x1xf32> {train.output = \"y\"}) "
+        "{\n%0 = train.matmul %x, %w : (tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>\n"
+        "return %0 : tensor<1x1xf32>\n}\n",
+        options);
+    const hs_artefact &tables = session().artefact();
+    for (uint64_t i = 0; i < tables.tensor_count; ++i)
+      if (tables.tensors[i].role == HS_HYPERPARAMETER)
+        session().writeScalar(tables.tensors[i], tables.tensors[i].initial);
+    session().write(*session().find(HS_PARAMETER, "w"), &weight);
+    session().run(HS_INIT);
+  }
+  runtime::Session &session() { return program->running(); }
+  runtime::Record step(double x) {
+    _Float16 input = _Float16(x);
+    session().bindInput(0, &input);
+    session().micro();
+    session().update();
+    return session().record(steps++);
+  }
+  float weight() {
+    float value;
+    session().read(*session().find(HS_PARAMETER, "w"), &value);
+    return value;
+  }
+  double scalar(hs_role role, const char *name) {
+    return session().readScalar(*session().find(role, name));
+  }
+
+private:
+  ProgramOptions options;
+  std::unique_ptr<mlir::MLIRContext> context;
+  std::unique_ptr<Program> program;
+  uint64_t steps = 0;
+};
+
+TEST(HalfGrad, TheSmallestGradientMovesTheMaster) {
+  // 2^-24 is the smallest f16 number: as a gradient at scale 65536 it moves the master by 2^-40.
+  Scaled plain("sgd:lr=1", "none", 0);
+  plain.step(0x1p-24);
+  EXPECT_EQ(plain.weight(), -0x1p-24f);
+  Scaled scaled("sgd:lr=1", "65536", 0);
+  _Float16 smallest = _Float16(0x1p-24);
+  scaled.session().write(*scaled.session().find(HS_GRADIENT, "w"), &smallest);
+  scaled.session().update();
+  EXPECT_EQ(scaled.weight(), -0x1p-40f);
+}
+
+TEST(HalfGrad, EpsBelowF16IsNotZero) {
+  // A zero gradient divided by sqrt(0) + 1e-8 is zero, not NaN.
+  Scaled adam("adam:lr=0.1", "none", 1);
+  adam.step(0);
+  EXPECT_EQ(adam.weight(), 1.0f);
+  Scaled rmsprop("rmsprop:lr=0.1,eps=1e-7", "none", 1);
+  rmsprop.step(0);
+  EXPECT_EQ(rmsprop.weight(), 1.0f);
+}
+
+TEST(HalfGrad, ASecondMomentBelowF16IsKept) {
+  // g^2 (1 - alpha) = 2^-26 * 0.01 is no f16 number; the first step is g / sqrt(v) = 1 / 0.1.
+  Scaled scaled("rmsprop:lr=1,eps=0", "none", 0);
+  scaled.step(0x1p-13);
+  EXPECT_NEAR(scaled.weight(), -10, 1e-5);
+}
+
+TEST(LossScale, OverflowSkipsAndBacksOff) {
+  Scaled scaled("adam:lr=0.1", "dynamic", 1);
+  EXPECT_FALSE(scaled.step(0.5).skipped);
+  float before = scaled.weight();
+  float moment;
+  scaled.session().read(*scaled.session().find(HS_OPTIMIZER, "exp_avg/w"), &moment);
+  // 2 * 65536 is no f16 number.
+  runtime::Record record = scaled.step(2);
+  EXPECT_TRUE(record.skipped);
+  EXPECT_EQ(record.scale, 65536);
+  EXPECT_EQ(scaled.weight(), before);
+  float after;
+  scaled.session().read(*scaled.session().find(HS_OPTIMIZER, "exp_avg/w"), &after);
+  EXPECT_EQ(moment, after);
+  EXPECT_EQ(scaled.scalar(HS_COUNTER, "applied"), 1);
+  EXPECT_EQ(scaled.scalar(HS_COUNTER, "iteration"), 2);
+  EXPECT_EQ(scaled.scalar(HS_HYPERPARAMETER, "scale"), 32768);
+  EXPECT_TRUE(scaled.step(2).skipped); // 65536 still is none
+  EXPECT_FALSE(scaled.step(2).skipped);
+  EXPECT_EQ(scaled.scalar(HS_HYPERPARAMETER, "scale"), 16384);
+}
+
+TEST(LossScale, GrowsAfterGoodSteps) {
+  Scaled scaled("sgd:lr=0.1", "dynamic:init_scale=4,growth_interval=3", 1);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(scaled.step(1).scale, 4);
+  EXPECT_EQ(scaled.scalar(HS_COUNTER, "growth"), 2);
+  EXPECT_EQ(scaled.step(1).scale, 4);
+  EXPECT_EQ(scaled.step(1).scale, 8);
+  EXPECT_EQ(scaled.scalar(HS_COUNTER, "growth"), 1);
+}
+} // namespace
