@@ -201,11 +201,23 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
     }
   }
 
-  /// Adjoints have the type of their primal; a weight's gradient that of the mode.
+  /// Adjoints have the type of their primal. Autocast reads a low weight through a cast, whose
+  /// adjoint is 16 bits wide before it is widened: what half-grad leaves out is only the widening.
   void assignAdjoint(AdjointOp adjoint) {
     auto primal = cast<RankedTensorType>(adjoint.getPrimal().getType());
     adjoint.getResult().setType(primal);
     adjoint->setAttr(attr::kReason, StringAttr::get(&getContext(), "policy"));
+    auto weight = dyn_cast<BlockArgument>(adjoint.getPrimal());
+    auto name = weight ? cast<func::FuncOp>(weight.getOwner()->getParentOp())
+                             .getArgAttrOfType<StringAttr>(weight.getArgNumber(), attr::kParameter)
+                       : StringAttr();
+    if (mode != "autocast" || !name || !lowParameters.contains(name))
+      return;
+    adjoint.getResult().setType(primal.clone(half));
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointAfter(adjoint);
+    Value widened = castTo(builder, adjoint.getLoc(), adjoint, primal.getElementType());
+    adjoint.getResult().replaceAllUsesExcept(widened, widened.getDefiningOp());
   }
 
   void assignFunction(func::FuncOp function) {

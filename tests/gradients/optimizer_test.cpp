@@ -253,25 +253,25 @@ TEST(HalfGrad, ASecondMomentBelowF16IsKept) {
 }
 
 TEST(LossScale, OverflowSkipsAndBacksOff) {
-  Scaled scaled("adam:lr=0.1", "dynamic", 1);
+  Scaled scaled("adam:lr=0.1", "dynamic:init_scale=32768", 1);
   EXPECT_FALSE(scaled.step(0.5).skipped);
-  float before = scaled.weight();
-  float moment;
-  scaled.session().read(*scaled.session().find(HS_OPTIMIZER, "exp_avg/w"), &moment);
-  // 2 * 65536 is no f16 number.
-  runtime::Record record = scaled.step(2);
+  float weight = scaled.weight(), moment, after;
+  const hs_tensor &slot = *scaled.session().find(HS_OPTIMIZER, "exp_avg/w");
+  scaled.session().read(slot, &moment);
+  // 4 * 32768 is no f16 number: weights, slots and `applied` keep their bits, data moves on.
+  runtime::Record record = scaled.step(4);
   EXPECT_TRUE(record.skipped);
-  EXPECT_EQ(record.scale, 65536);
-  EXPECT_EQ(scaled.weight(), before);
-  float after;
-  scaled.session().read(*scaled.session().find(HS_OPTIMIZER, "exp_avg/w"), &after);
+  EXPECT_EQ(record.scale, 32768);
+  EXPECT_EQ(scaled.weight(), weight);
+  scaled.session().read(slot, &after);
   EXPECT_EQ(moment, after);
   EXPECT_EQ(scaled.scalar(HS_COUNTER, "applied"), 1);
   EXPECT_EQ(scaled.scalar(HS_COUNTER, "iteration"), 2);
-  EXPECT_EQ(scaled.scalar(HS_HYPERPARAMETER, "scale"), 32768);
-  EXPECT_TRUE(scaled.step(2).skipped); // 65536 still is none
-  EXPECT_FALSE(scaled.step(2).skipped);
   EXPECT_EQ(scaled.scalar(HS_HYPERPARAMETER, "scale"), 16384);
+  EXPECT_TRUE(scaled.step(4).skipped); // 65536 is none either
+  EXPECT_FALSE(scaled.step(4).skipped);
+  EXPECT_EQ(scaled.scalar(HS_HYPERPARAMETER, "scale"), 8192);
+  EXPECT_EQ(scaled.scalar(HS_COUNTER, "applied"), 2);
 }
 
 TEST(LossScale, GrowsAfterGoodSteps) {
