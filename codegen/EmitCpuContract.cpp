@@ -40,15 +40,17 @@ private:
   SmallVector<int64_t> aStrides, bStrides, cStrides;
   bool isSwapped = false; // c's transpose is computed, from b's and a's
   bool packs = false;
-  SmallVector<Value> buffers;
+  bool hasBias;
+  SmallVector<Value> buffers; // a, b, c
+  Value bias;
   Value packed;
 };
 } // namespace
 
 ContractEmitter::ContractEmitter(KernelBuilder &b, ContractOp op)
-    : b(b), name(op.getSymName()), type(op.getType()), compute(computeType(type)), batch(op.getBatch()), m(op.getM()),
-      n(op.getN()), k(op.getK()), aStrides(op.getAStrides()), bStrides(op.getBStrides()),
-      cStrides(op.getCStrides()) {
+    : b(b), name(op.getSymName()), type(op.getType()), compute(computeType(type)),
+      batch(op.getBatch()), m(op.getM()), n(op.getN()), k(op.getK()), aStrides(op.getAStrides()),
+      bStrides(op.getBStrides()), cStrides(op.getCStrides()), hasBias(op.getBias()) {
   bool alongN = bStrides[2] == 1 && cStrides[2] == 1;
   bool alongM = aStrides[1] == 1 && cStrides[1] == 1;
   if ((!alongN || n == 1) && alongM) {
@@ -63,7 +65,11 @@ ContractEmitter::ContractEmitter(KernelBuilder &b, ContractOp op)
 }
 
 void ContractEmitter::emit() {
-  Block *entry = beginKernel(b, name, 3, buffers);
+  Block *entry = beginKernel(b, name, hasBias ? 4 : 3, buffers);
+  if (hasBias) {
+    bias = buffers[2];
+    buffers.erase(buffers.begin() + 2);
+  }
   if (isSwapped)
     std::swap(buffers[0], buffers[1]);
   Value lo = entry->getArgument(1), hi = entry->getArgument(2);
@@ -116,10 +122,10 @@ void ContractEmitter::emitBlock(Value batchIndex, Value firstRow, int64_t rows) 
     Value zero = b.splat(b.create<arith::ConstantOp>(b.getFloatAttr(compute, 0.0)), width);
     SmallVector<Value> sums(rows, zero);
     sums = b.fold(b.constant(0), b.constant(k), 1, sums, [&](Value i, SmallVector<Value> carried) {
-      Value right = packed
-                        ? b.load(b.element(packed, compute, b.add(b.mul(i, n), column)), compute, width)
-                        : b.loadStrided(address(buffers[1], bStrides, batchIndex, i, column), type,
-                                        width, bStrides[2]);
+      Value right =
+          packed ? b.load(b.element(packed, compute, b.add(b.mul(i, n), column)), compute, width)
+                 : b.loadStrided(address(buffers[1], bStrides, batchIndex, i, column), type, width,
+                                 bStrides[2]);
       for (auto [r, sum] : llvm::enumerate(carried)) {
         Value left =
             b.load(address(buffers[0], aStrides, batchIndex, b.add(firstRow, r), i), type, 0);
@@ -127,9 +133,18 @@ void ContractEmitter::emitBlock(Value batchIndex, Value firstRow, int64_t rows) 
       }
       return carried;
     });
-    for (auto [r, sum] : llvm::enumerate(sums))
+    // Of c's columns; of its rows, where c's transpose is computed.
+    auto loadBias = [&](int64_t row) {
+      return isSwapped
+                 ? b.splat(b.load(b.element(bias, type, b.add(firstRow, row)), type, 0), width)
+                 : b.load(b.element(bias, type, column), type, width);
+    };
+    for (auto [r, sum] : llvm::enumerate(sums)) {
+      if (bias)
+        sum = b.create<arith::AddFOp>(sum, loadBias(r));
       b.storeStrided(sum, address(buffers[2], cStrides, batchIndex, b.add(firstRow, r), column),
                      type, width, cStrides[2]);
+    }
   };
   int64_t tile = compute.isF32() ? 16 : 8;
   if (n <= tile)

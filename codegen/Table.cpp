@@ -173,7 +173,7 @@ FailureOr<Constant *> TableWriter::gemm(table::GemmOp op) {
       return op.emitOpError("has no storage type for ") << type.getElementType();
     members.push_back(c.u32(*element));
   }
-  members.append({c.u32(op.getTransA()), c.u32(op.getTransB())});
+  members.append({c.u32(op.getTransA()), c.u32(op.getTransB()), c.u32(bool(op.getBias()))});
   for (int64_t number : {batch, m, n, k, *aStride, *bStride, m * n, columns(a), columns(b), n})
     members.push_back(c.i64(number));
   return entry(HS_GEMM, op, op.getSlicesAttr().getValue(), c.address(c.structure(members)), "gemm");

@@ -56,7 +56,7 @@ LogicalResult matmulNode(OpBinder &b) {
 }
 
 /// alpha op(A) op(B) + beta C, with C broadcast to the product. A zero beta means that C is not
-/// read, as in BLAS.
+/// read, as in BLAS. The sum is part of the product, in precision too.
 LogicalResult gemm(OpBinder &b) {
   FailureOr<SmallVector<Value>> operands = b.numbers();
   if (failed(operands))
@@ -80,6 +80,8 @@ LogicalResult gemm(OpBinder &b) {
 
   SmallVector<int64_t> sizes(sizesOf(result));
   Value sum = b.create<train::AddOp>({result, scaled((*operands)[2], beta)});
+  if (sum)
+    train::setCategory(sum.getDefiningOp(), train::Precision::Low);
   if (sum && sizesOf(sum) != ArrayRef(sizes))
     return b.error() << "its third operand, " << (*operands)[2].getType()
                      << ", does not broadcast to the product, " << result.getType();

@@ -73,7 +73,7 @@ GroupOp GroupOp::create(OpBuilder &builder, Location loc, StringRef name, ArrayR
 
 ContractOp ContractOp::create(OpBuilder &builder, Location loc, StringRef name, Type type,
                               ArrayRef<int64_t> space, bool transposeA, bool transposeB,
-                              bool repeatA, bool repeatB) {
+                              bool repeatA, bool repeatB, bool bias) {
   int64_t m = space[1], n = space[2], k = space[3];
   auto strides = [](int64_t rows, int64_t columns, bool transposed, bool repeated) {
     int64_t batch = repeated ? 0 : rows * columns;
@@ -82,7 +82,7 @@ ContractOp ContractOp::create(OpBuilder &builder, Location loc, StringRef name, 
   };
   return builder.create<ContractOp>(loc, name, space, type, strides(m, k, transposeA, repeatA),
                                     strides(k, n, transposeB, repeatB),
-                                    strides(m, n, false, false));
+                                    strides(m, n, false, false), bias);
 }
 
 YieldOp GroupOp::getYield() { return cast<YieldOp>(getBlock().getTerminator()); }

@@ -128,7 +128,7 @@ def Kernel_YieldOp : Kernel_Op<"yield", [Pure, Terminator, HasParent<"GroupOp">]
 }
 
 def Kernel_ContractOp : Kernel_Op<"contract", [Symbol, IsolatedFromAbove]> {
-  let summary = "a tiny batched matrix product: c = op(a) op(b)";
+  let summary = "a tiny batched matrix product: c = op(a) op(b) + bias";
   let description = [{
     ```mlir
     kernel.contract @linear [1, 16, 10, 10] f32 (a[0, 10, 1], b[0, 1, 10]) -> c[0, 10, 1]
@@ -138,13 +138,15 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Symbol, IsolatedFromAbove]> {
     (batch, k, n) and c's along (batch, m, n), so that a transposition is an exchange of strides and
     a batch stride of 0 repeats a matrix. Each element of c starts at zero and takes its k products
     in ascending order, each by one fused multiply-add, in f32 for 16-bit types, and is rounded
-    once. The buffers of a launch are a, b, c.
+    once. With `bias`, behind b, element n of a vector is added to each sum before that. The buffers
+    of a launch are a, b, the bias if there is one, c.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$space, TypeAttr:$type,
                        DenseI64ArrayAttr:$a_strides, DenseI64ArrayAttr:$b_strides,
-                       DenseI64ArrayAttr:$c_strides);
+                       DenseI64ArrayAttr:$c_strides, UnitAttr:$bias);
   let assemblyFormat = [{
-    $sym_name $space $type `(` `a` $a_strides `,` `b` $b_strides `)` `->` `c` $c_strides attr-dict
+    $sym_name $space $type `(` `a` $a_strides `,` `b` $b_strides (`,` `bias` $bias^)? `)` `->`
+    `c` $c_strides attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -154,7 +156,7 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Symbol, IsolatedFromAbove]> {
     static ContractOp create(::mlir::OpBuilder &builder, ::mlir::Location loc,
                              ::llvm::StringRef name, ::mlir::Type type,
                              ::llvm::ArrayRef<int64_t> space, bool transposeA, bool transposeB,
-                             bool repeatA = false, bool repeatB = false);
+                             bool repeatA = false, bool repeatB = false, bool bias = false);
 
     int64_t getBatch() { return getSpace()[0]; }
     int64_t getM() { return getSpace()[1]; }

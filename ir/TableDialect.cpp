@@ -36,6 +36,14 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+LogicalResult GemmOp::verify() {
+  auto c = cast<RankedTensorType>(getC().getType());
+  if (getBias() && (c.getRank() == 0 || getBias().getType() != c.clone(c.getShape().take_back())))
+    return emitOpError("needs a bias with an element for each column, not ")
+           << getBias().getType();
+  return success();
+}
+
 LogicalResult AliasOp::verify() {
   auto from = cast<RankedTensorType>(getSource().getType());
   auto to = cast<RankedTensorType>(getView().getType());

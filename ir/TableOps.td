@@ -96,12 +96,18 @@ def LaunchOp : Entry<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>
 }
 
 def GemmOp : Entry<"gemm", [Pure]> {
-  let summary = "a library call: op(a) op(b), batched";
-  let description = "Batch dimensions of size 1 or missing in `a` or `b` repeat one matrix.";
-  let arguments = (ins AnyStaticShapeTensor:$a, AnyStaticShapeTensor:$b, UnitAttr:$transA,
-                       UnitAttr:$transB, OptionalAttr<SliceArrayAttr>:$slices);
+  let summary = "a library call: op(a) op(b) + bias, batched";
+  let description = [{
+    Batch dimensions of size 1 or missing in `a` or `b` repeat one matrix. The bias is a vector of
+    `c`'s type, added to each row before the one rounding.
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$a, AnyStaticShapeTensor:$b,
+                       Optional<AnyStaticShapeTensor>:$bias, UnitAttr:$transA, UnitAttr:$transB,
+                       OptionalAttr<SliceArrayAttr>:$slices);
   let results = (outs AnyStaticShapeTensor:$c);
-  let assemblyFormat = "$a `,` $b attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat =
+      "$a `,` $b (`,` $bias^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 def CopyOp : Entry<"copy", [Pure]> {

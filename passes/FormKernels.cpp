@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/BiasedProduct.h"
 #include "passes/FusionGroup.h"
 #include "passes/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -218,10 +219,13 @@ struct FormKernels : halfstep::impl::FormKernelsPassBase<FormKernels> {
 
   /// The value in memory, under its own type: contiguous views are aliases.
   Value materialised(OpBuilder &b, Value value) {
+    return materialised(b, value, value.getType());
+  }
+  Value materialised(OpBuilder &b, Value value, Type type) {
     Value root = stored(resolve(value).root);
-    if (root.getType() == value.getType())
+    if (root.getType() == type)
       return root;
-    return b.create<table::AliasOp>(value.getLoc(), value.getType(), root);
+    return b.create<table::AliasOp>(value.getLoc(), type, root);
   }
 
   std::string symbol(func::FuncOp function, StringRef name) {
@@ -274,7 +278,8 @@ struct FormKernels : halfstep::impl::FormKernelsPassBase<FormKernels> {
   }
 
   /// Tiny products, and all in f64, are generated loops: a library call costs more than they do.
-  void product(OpBuilder &b, OpBuilder &symbols, func::FuncOp function, MatmulOp op) {
+  Value product(OpBuilder &b, OpBuilder &symbols, func::FuncOp function, Location location,
+                MatmulOp op, Value bias) {
     constexpr int64_t kTiny = 32768; // multiplications
     RankedTensorType a = typeOf(op.getA()), c = typeOf(op.getY());
     int64_t rank = c.getRank(), m = c.getDimSize(rank - 2), n = c.getDimSize(rank - 1);
@@ -282,21 +287,24 @@ struct FormKernels : halfstep::impl::FormKernelsPassBase<FormKernels> {
     int64_t batch = ShapedType::getNumElements(c.getShape().drop_back(2));
     Value x = materialised(b, op.getA()), y = materialised(b, op.getB());
     Type element = c.getElementType();
-    if (!element.isF64() && batch * m * n * k > kTiny) {
-      memory[op.getY()] = b.create<table::GemmOp>(op.getLoc(), c, x, y, op.getTransA(),
-                                                  op.getTransB(), ArrayAttr());
-      return;
-    }
+    if (bias)
+      bias = materialised(b, bias, RankedTensorType::get(n, element));
+    if (!element.isF64() && batch * m * n * k > kTiny)
+      return b.create<table::GemmOp>(location, c, x, y, bias, op.getTransA(), op.getTransB(),
+                                     ArrayAttr());
     auto repeats = [&](Value v) {
       return batch > 1 && ShapedType::getNumElements(typeOf(v).getShape().drop_back(2)) == 1;
     };
-    auto contract = kernel::ContractOp::create(symbols, op.getLoc(), symbol(function, "_matmul"),
-                                               element, {batch, m, n, k}, op.getTransA(),
-                                               op.getTransB(), repeats(x), repeats(y));
-    memory[op.getY()] =
-        b.create<table::LaunchOp>(op.getLoc(), c, FlatSymbolRefAttr::get(contract.getSymNameAttr()),
-                                  ValueRange{x, y}, ArrayAttr())
-            .getResult(0);
+    auto contract = kernel::ContractOp::create(
+        symbols, location, symbol(function, bias ? "_matmul_add" : "_matmul"), element,
+        {batch, m, n, k}, op.getTransA(), op.getTransB(), repeats(x), repeats(y), bool(bias));
+    SmallVector<Value> operands{x, y};
+    if (bias)
+      operands.push_back(bias);
+    return b
+        .create<table::LaunchOp>(location, c, FlatSymbolRefAttr::get(contract.getSymNameAttr()),
+                                 operands, ArrayAttr())
+        .getResult(0);
   }
 
   void formKernels(func::FuncOp function) {
@@ -311,8 +319,13 @@ struct FormKernels : halfstep::impl::FormKernelsPassBase<FormKernels> {
         GroupWriter writer(*step.group);
         auto group = writer.write(symbols, symbol(function, writer.name()));
         launch(entries, writer.location(), group, writer.inputs(), writer.stored());
-      } else if (auto matmul = dyn_cast<MatmulOp>(step.op)) {
-        product(entries, symbols, function, matmul);
+      } else if (auto biased = biasedProduct(step.op)) {
+        auto location = FusedLoc::get(&getContext(), {biased->matmul.getLoc(), step.op->getLoc()});
+        memory[step.op->getResult(0)] =
+            product(entries, symbols, function, location, biased->matmul, biased->bias);
+      } else if (auto matmul = dyn_cast<MatmulOp>(step.op); matmul && !isFinishedByReader(matmul)) {
+        memory[matmul.getY()] =
+            product(entries, symbols, function, matmul.getLoc(), matmul, Value());
       }
     }
     for (OpOperand &operand : terminator->getOpOperands())

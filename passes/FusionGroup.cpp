@@ -2,6 +2,7 @@
 
 #include "passes/FusionGroup.h"
 #include "ir/TrainDialect.h"
+#include "passes/BiasedProduct.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -149,7 +150,7 @@ static std::optional<FusionGroup> unite(const FusionGroup &a, const FusionGroup 
   return result;
 }
 
-static FusionGroup groupOfOne(Operation *op) {
+FusionGroup FusionGroup::of(Operation *op) {
   FusionGroup group;
   group.ops.insert(op);
   auto reduction = dyn_cast<ReductionOpInterface>(op);
@@ -175,9 +176,9 @@ FusionPlan::FusionPlan(func::FuncOp function, bool fuse) : function(function) {
   for (Operation &op : function.front()) {
     position[&op] = position.size();
     if (!isa<ScalarOpInterface, MapOp, ReductionOpInterface>(op) ||
-        (isa<ScalarOpInterface>(op) && isUniformConstant(op.getResult(0))))
+        (isa<ScalarOpInterface>(op) && isUniformConstant(op.getResult(0))) || biasedProduct(&op))
       continue;
-    storage.push_back(std::make_unique<FusionGroup>(groupOfOne(&op)));
+    storage.push_back(std::make_unique<FusionGroup>(FusionGroup::of(&op)));
     groups[&op] = storage.back().get();
   }
   if (fuse) {
@@ -202,15 +203,12 @@ bool FusionPlan::createsCycle(const FusionGroup &a, const FusionGroup &b) const 
     const FusionGroup *group = groupOf(op);
     return group == &a || group == &b;
   };
-  unsigned end = 0; // paths only go forward
-  for (const FusionGroup *group : {&a, &b})
-    for (Operation *op : group->ops)
-      end = std::max(end, position.lookup(op));
+  // Not bounded by program order: another group may have a member far ahead and one behind.
   DenseSet<Operation *> seen;
   SmallVector<Operation *> worklist;
   auto follow = [&](Operation *op) {
     forEachReader(op, [&](Operation *reader) {
-      if (position.lookup(reader) <= end && seen.insert(reader).second)
+      if (seen.insert(reader).second)
         worklist.push_back(reader);
     });
   };

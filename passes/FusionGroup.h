@@ -21,6 +21,9 @@ struct FusionGroup {
   llvm::SetVector<mlir::Operation *> ops;
   llvm::DenseSet<mlir::Operation *> reduced;
 
+  /// The group of one op.
+  static FusionGroup of(mlir::Operation *op);
+
   bool reduces() const { return runBegin != runEnd; }
   /// Over the last dimensions (one result a row) or others (one result a column).
   bool reducesRows() const { return runEnd == space.size(); }
@@ -42,7 +45,8 @@ struct FusionGroup {
 };
 
 /// Groups of the ops of a program, in an order in which they can be executed together with the ops
-/// that belong to no group (matrix products). Movement ops and constants are in no group.
+/// that belong to no group (matrix products and their biases). Movement ops and constants are in no
+/// group.
 class FusionPlan {
 public:
   /// With `fuse` false every op is a group of its own.

@@ -56,9 +56,12 @@ static SmallVector<BufferUse> buffersOf(GroupOp group) {
 
 static SmallVector<BufferUse> buffersOf(ContractOp op) {
   int64_t batch = op.getBatch(), m = op.getM(), n = op.getN(), k = op.getK();
-  return {{op.getType(), extent({batch, m, k}, op.getAStrides())},
-          {op.getType(), extent({batch, k, n}, op.getBStrides())},
-          {op.getType(), extent({batch, m, n}, op.getCStrides())}};
+  SmallVector<BufferUse> uses{{op.getType(), extent({batch, m, k}, op.getAStrides())},
+                              {op.getType(), extent({batch, k, n}, op.getBStrides())}};
+  if (op.getBias())
+    uses.push_back({op.getType(), n});
+  uses.push_back({op.getType(), extent({batch, m, n}, op.getCStrides())});
+  return uses;
 }
 
 static LogicalResult verifyLaunch(LaunchOp launch) {

@@ -104,13 +104,15 @@ CpuBackend::Call CpuBackend::resolveGemm(const hs_gemm &gemm, void **buffers, vo
     detail = const_cast<hs_gemm *>(&gemm);
     // A row of 64 x 64 multiply-adds takes about a microsecond.
     int64_t grain = 1 + 65536 / std::max<int64_t>(1, gemm.n * gemm.k);
-    return makeCall(multiplyDoubles, buffers, gemm.batch * gemm.m, grain);
+    return makeCall(gemm.has_bias ? multiplyDoublesWithBias : multiplyDoubles, buffers,
+                    gemm.batch * gemm.m, grain);
   }
   if (!oneDnn)
     oneDnn = std::make_unique<OneDnn>(pool.threads());
   gemms.push_back(std::make_unique<OneDnnGemm>(*oneDnn, gemm));
   detail = gemms.back().get();
-  return makeCall(OneDnnGemm::run, buffers, gemms.back()->units(), 1);
+  hs_kernel run = gemm.has_bias ? OneDnnGemm::runWithBias : OneDnnGemm::run;
+  return makeCall(run, buffers, gemms.back()->units(), 1);
 }
 
 CpuBackend::Call CpuBackend::makeCall(hs_kernel kernel, void *const *buffers, int64_t units,

@@ -10,7 +10,7 @@
 #define HALFSTEP_RUNTIME_CPUBACKEND_H
 
 #include "runtime/Memory.h"
-#include "runtime/OneDnn.h"
+#include "runtime/OneDnnGemm.h"
 #include "runtime/ThreadPool.h"
 #include "runtime/step_abi.h"
 

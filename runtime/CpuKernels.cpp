@@ -68,10 +68,8 @@ __attribute__((target("avx2,fma"))) static double multiplyColumn(const RowProduc
   return sum;
 }
 
-void multiplyDoubles(void *const *buffers, int64_t lo, int64_t hi) {
-  auto *a = static_cast<const double *>(buffers[0]), *b = static_cast<const double *>(buffers[1]);
-  auto *c = static_cast<double *>(buffers[2]);
-  const hs_gemm &gemm = *static_cast<const hs_gemm *>(buffers[3]);
+static void multiplyRows(const hs_gemm &gemm, const double *a, const double *b, const double *bias,
+                         double *c, int64_t lo, int64_t hi) {
   for (int64_t unit = lo; unit < hi; ++unit) {
     int64_t batch = unit / gemm.m, i = unit % gemm.m;
     RowProduct row;
@@ -90,7 +88,22 @@ void multiplyDoubles(void *const *buffers, int64_t lo, int64_t hi) {
       multiplyColumns<1>(row, out, column);
     for (; column < gemm.n; ++column)
       out[column] = multiplyColumn(row, column);
+    if (bias)
+      for (column = 0; column < gemm.n; ++column)
+        out[column] += bias[column];
   }
+}
+
+void multiplyDoubles(void *const *buffers, int64_t lo, int64_t hi) {
+  multiplyRows(*static_cast<const hs_gemm *>(buffers[3]), static_cast<const double *>(buffers[0]),
+               static_cast<const double *>(buffers[1]), nullptr, static_cast<double *>(buffers[2]),
+               lo, hi);
+}
+
+void multiplyDoublesWithBias(void *const *buffers, int64_t lo, int64_t hi) {
+  multiplyRows(*static_cast<const hs_gemm *>(buffers[4]), static_cast<const double *>(buffers[0]),
+               static_cast<const double *>(buffers[1]), static_cast<const double *>(buffers[2]),
+               static_cast<double *>(buffers[3]), lo, hi);
 }
 
 } // namespace halfstep::runtime

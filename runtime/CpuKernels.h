@@ -20,9 +20,11 @@ void copyBytes(void *const *buffers, int64_t lo, int64_t hi);
 /// Buffers: destination, the `hs_slice` of it.
 void fillBytes(void *const *buffers, int64_t lo, int64_t hi);
 
-/// A matrix product in f64: every element is one chain of fused multiply-adds over ascending k.
-/// One unit is a row of c; batch * m in all. Buffers: a, b, c, the `hs_gemm`. Needs AVX2 and FMA.
+/// A matrix product in f64: every element is one chain of fused multiply-adds over ascending k, and
+/// then the bias. One unit is a row of c; batch * m in all. Buffers: a, b, the bias if there is one,
+/// c, the `hs_gemm`. Needs AVX2 and FMA.
 void multiplyDoubles(void *const *buffers, int64_t lo, int64_t hi);
+void multiplyDoublesWithBias(void *const *buffers, int64_t lo, int64_t hi);
 
 } // namespace halfstep::runtime
 

@@ -38,4 +38,11 @@ void Memory::clear() {
     std::memset(base, 0, size);
 }
 
+void WorkerMemory::reserve(uint64_t bytes) {
+  if (memory && bytes <= bytesEach)
+    return;
+  bytesEach = (bytes + 4095) / 4096 * 4096;
+  memory = std::make_unique<Memory>("scratch", bytesEach * uint64_t(count));
+}
+
 } // namespace halfstep::runtime

@@ -7,6 +7,7 @@
 #define HALFSTEP_RUNTIME_MEMORY_H
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace halfstep::runtime {
@@ -28,6 +29,22 @@ public:
 private:
   char *base = nullptr;
   uint64_t size = 0;
+};
+
+/// Scratch memory for each worker of a pool, as much as the most demanding user needs.
+class WorkerMemory {
+public:
+  explicit WorkerMemory(int workers) : count(workers) {}
+
+  int workers() const { return count; }
+  /// Sees to it that each worker has that much; while nothing runs.
+  void reserve(uint64_t bytes);
+  char *at(int worker) const { return memory->data() + uint64_t(worker) * bytesEach; }
+
+private:
+  int count;
+  uint64_t bytesEach = 0;
+  std::unique_ptr<Memory> memory;
 };
 
 } // namespace halfstep::runtime

@@ -1,24 +1,26 @@
-//===- OneDnn.h - Matrix products by oneDNN -----------------------------------------*- C++ -*-===//
+//===- OneDnn.h - oneDNN, one thread at a time --------------------------------------*- C++ -*-===//
 //
-// Matrix products by oneDNN, whose shared library is loaded only when a plan has one.
+// oneDNN's shared library is loaded only when a plan needs it. Each of its primitives runs on one
+// thread of our pool: who cuts work into primitives decides how it is shared out, and the same bits
+// come out for any number of threads.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_ONEDNN_H
 #define HALFSTEP_RUNTIME_ONEDNN_H
 
-#include "runtime/GemmBlock.h"
 #include "runtime/Memory.h"
 #include "runtime/step_abi.h"
 
 #include <array>
-#include <memory>
 #include <vector>
 
+struct dnnl_memory;
+struct dnnl_primitive;
 struct dnnl_stream;
 
 namespace halfstep::runtime {
 
-/// What the products of one session share: a stream and scratch memory for each worker.
+/// What the primitives of one session share: a stream and scratch memory for each worker.
 class OneDnn {
 public:
   /// Loads the library; throws with the way out where it is missing. `workers` as ThreadPool's
@@ -28,43 +30,51 @@ public:
   OneDnn &operator=(const OneDnn &) = delete;
   ~OneDnn();
 
-  int workers() const { return int(streams.size()); }
+  int workers() const { return scratch.workers(); }
   dnnl_stream *stream(int worker) const { return streams[size_t(worker)]; }
-  char *scratch(int worker) const { return memory->data() + uint64_t(worker) * scratchBytes; }
-  /// Sees to it that each worker has that much scratch; while nothing runs.
-  void reserveScratch(uint64_t bytes);
+
+  WorkerMemory scratch;  // of a primitive
+  WorkerMemory operands; // of who calls one: its operands in another type
 
 private:
   std::vector<dnnl_stream *> streams;
-  std::unique_ptr<Memory> memory;
-  uint64_t scratchBytes = 0;
 };
 
-/// One product of fixed shape, ready to run.
-class OneDnnGemm {
+/// oneDNN plans for and runs on as many threads as OpenMP would use; while this lives, on the
+/// calling one alone.
+class OnOneThread {
 public:
-  /// Throws where oneDNN does not know the combination of types on this machine.
-  OneDnnGemm(OneDnn &oneDnn, const hs_gemm &gemm);
-  ~OneDnnGemm();
-
-  /// The number of blocks.
-  int64_t units() const { return batchBlocks * rowBlocks * columnBlocks; }
-
-  /// A range kernel over blocks. Buffers: a, b, c, the OneDnnGemm.
-  static void run(void *const *buffers, int64_t lo, int64_t hi);
+  OnOneThread();
+  OnOneThread(const OnOneThread &) = delete;
+  OnOneThread &operator=(const OnOneThread &) = delete;
+  ~OnOneThread();
 
 private:
-  struct Shape;
+  int threads;
+};
 
-  void runBlock(const char *a, const char *b, char *c, int64_t index, int worker) const;
-  const Shape &shape(bool isLastBatch, bool isLastRow, bool isLastColumn) const;
+/// A matrix product of fixed shape, ready to run.
+class OneDnnProduct {
+public:
+  /// Whether oneDNN has more than its reference code for these types on this CPU.
+  static bool isSupported(const hs_gemm &gemm);
 
+  /// c = op(a) op(b) + bias or, to `accumulate` and without bias, c += op(a) op(b); run by up to
+  /// `workers` workers at once. Throws where it is not supported.
+  OneDnnProduct(OneDnn &oneDnn, const hs_gemm &gemm, bool accumulate, int workers);
+  OneDnnProduct(const OneDnnProduct &) = delete;
+  OneDnnProduct &operator=(const OneDnnProduct &) = delete;
+  ~OneDnnProduct();
+
+  /// On one thread; an OnOneThread must live. A `bias` is there where the product has one.
+  void run(int worker, const void *a, const void *b, void *c, const void *bias = nullptr) const;
+
+private:
   OneDnn &oneDnn;
-  const hs_gemm gemm;
-  const GemmBlock block;
-  const int64_t batchBlocks, rowBlocks, columnBlocks;
-  // Blocks at the end of a dimension may be smaller: one primitive for each of the sizes.
-  std::array<std::unique_ptr<Shape>, 8> shapes;
+  dnnl_primitive *primitive = nullptr;
+  // For each worker the objects that carry its pointers: to a, b, c, the bias or null, and the
+  // scratch memory.
+  std::vector<std::array<dnnl_memory *, 5>> memories;
 };
 
 } // namespace halfstep::runtime

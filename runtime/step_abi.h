@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HALFSTEP_ABI_VERSION 1u
+#define HALFSTEP_ABI_VERSION 2u
 
 /* Storage types. HS_BOOL is one byte, 0 or 1. */
 typedef enum hs_type {
@@ -76,7 +76,7 @@ typedef void (*hs_kernel)(void *const *buffers, int64_t lo, int64_t hi);
 
 typedef enum hs_entry_kind {
   HS_LAUNCH = 0, /* detail: hs_launch; slices: the kernel's buffers */
-  HS_GEMM = 1,   /* detail: hs_gemm; slices: a, b, c */
+  HS_GEMM = 1,   /* detail: hs_gemm; slices: a, b, bias if it has one, c */
   HS_COPY = 2,   /* no detail; slices: destination, source; the same size */
   HS_FILL = 3    /* no detail; slices: destination, set to zero bytes */
 } hs_entry_kind;
@@ -87,11 +87,13 @@ typedef struct hs_launch {
   int64_t grain; /* units worth one task: below 2 * grain the work stays on the calling thread */
 } hs_launch;
 
-/* c[i] = op(a[i]) op(b[i]) for i in [0, batch); row-major; strides in elements; a batch stride of 0
- * repeats one matrix. Accumulates in f32 (f64 for f64). */
+/* c[i] = op(a[i]) op(b[i]) + bias for i in [0, batch); row-major; strides in elements; a batch
+ * stride of 0 repeats one matrix. The bias is a vector of n elements of c's type, added to each row.
+ * Sums are in f32 (f64 for f64), the bias joins at their end, and c is rounded once. */
 typedef struct hs_gemm {
   uint32_t a_type, b_type, c_type; /* hs_type */
   uint32_t transpose_a, transpose_b;
+  uint32_t has_bias;
   int64_t batch, m, n, k;
   int64_t a_stride, b_stride, c_stride; /* from one matrix of the batch to the next */
   int64_t lda, ldb, ldc;                /* from one stored row to the next */

@@ -60,9 +60,11 @@ module attributes {halfstep.phase = "memory", halfstep.recipe = "{\"loss\": \"ms
       : (tensor<8xf32>) -> tensor<8xf32>
     return
   }
-  func.func @infer(%x: tensor<5x2x3xf32>, %w: tensor<4x3xf32>) {
+  func.func @infer(%x: tensor<5x2x3xf32>, %w: tensor<4x3xf32>, %b: tensor<4xf32>) {
     %c = table.gemm %x, %w {transB, slices = [#table.slice<2, 0, 120>, #table.slice<0, 64, 48>, #table.slice<1, 0, 160>]}
       : (tensor<5x2x3xf32>, tensor<4x3xf32>) -> tensor<5x2x4xf32>
+    %d = table.gemm %x, %w, %b {transB, slices = [#table.slice<2, 0, 120>, #table.slice<0, 64, 48>, #table.slice<0, 128, 16>, #table.slice<1, 0, 160>]}
+      : (tensor<5x2x3xf32>, tensor<4x3xf32>, tensor<4xf32>) -> tensor<5x2x4xf32>
     return
   }
 }
@@ -145,7 +147,7 @@ TEST_F(TableTest, IsReadAndRun) {
   launchOf(1).kernel(inPlace, 0, launchOf(1).units);
   EXPECT_EQ(c, (std::vector<float>{12, 12, 12, 12, 30, 30, 30, 30}));
 
-  ASSERT_EQ(tables.programs[HS_INFER].entry_count, 1u);
+  ASSERT_EQ(tables.programs[HS_INFER].entry_count, 2u);
   const hs_entry &call = tables.programs[HS_INFER].entries[0];
   ASSERT_EQ(call.kind, HS_GEMM);
   const auto &gemm = *static_cast<const hs_gemm *>(call.detail);
@@ -157,6 +159,11 @@ TEST_F(TableTest, IsReadAndRun) {
   EXPECT_EQ(std::vector<int64_t>({gemm.a_stride, gemm.b_stride, gemm.c_stride}),
             std::vector<int64_t>({6, 0, 8}));
   EXPECT_EQ(std::vector<int64_t>({gemm.lda, gemm.ldb, gemm.ldc}), std::vector<int64_t>({3, 3, 4}));
+  EXPECT_EQ(gemm.has_bias, 0u);
+  const hs_entry &biased = tables.programs[HS_INFER].entries[1];
+  EXPECT_EQ(static_cast<const hs_gemm *>(biased.detail)->has_bias, 1u);
+  ASSERT_EQ(biased.slice_count, 4u);
+  EXPECT_EQ(biased.slices[2].offset, 128u);
 }
 
 TEST_F(TableTest, ExportsOneSymbol) {

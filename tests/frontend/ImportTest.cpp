@@ -25,8 +25,9 @@ TEST(Import, BothPyTorchExportersGiveTheSameFunction) {
                   "%arg3: tensor<1x10xf32> {train.parameter = \"2.weight\", train.trainable}",
                   "%arg4: tensor<1xf32> {train.parameter = \"2.bias\", train.trainable}",
                   "-> (tensor<16x1xf32> {train.output = \"y\"})",
-                  "train.matmul %arg0, %arg1 {transB = true}", "train.add", "train.relu",
-                  "train.matmul", "train.add", "return"}));
+                  "train.matmul %arg0, %arg1 {transB = true}", "train.add",
+                  "train.category = 0 : i32", "train.relu", "train.matmul", "train.add",
+                  "return"}));
   }
   // Weights inside the file and beside it hold the same numbers.
   Imported inside(data("mlp10.onnx"), batchOf(1)),

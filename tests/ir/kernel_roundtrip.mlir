@@ -40,3 +40,6 @@ kernel.group @one_hot [16, 10](%label: i64[1, 0], %offset: ui8[0, 0]) -> (i1[10,
 
 // CHECK: kernel.contract @linear [1, 16, 10, 8] f32(a [0, 8, 1], b [0, 1, 8]) -> c [0, 10, 1]
 kernel.contract @linear [1, 16, 10, 8] f32 (a[0, 8, 1], b[0, 1, 8]) -> c[0, 10, 1]
+
+// CHECK: kernel.contract @biased [1, 16, 10, 8] f16(a [0, 8, 1], b [0, 1, 8], bias) -> c [0, 10, 1]
+kernel.contract @biased [1, 16, 10, 8] f16 (a[0, 8, 1], b[0, 1, 8], bias) -> c[0, 10, 1]

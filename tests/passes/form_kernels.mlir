@@ -73,6 +73,79 @@ func.func @views(%x: tensor<4x8xf32>, %s: tensor<1xf32>, %a: tensor<64x64xf32>)
   return %y, %p : tensor<8x4xf32>, tensor<64x64xf32>
 }
 
+// A vector added to all rows of a product, and nothing else done with it: its bias, through reshapes
+// too. The rest is fused as ever.
+// CHECK: kernel.contract @bias_{{.*}}_matmul_add [1, 4, 8, 8] f32(a [32, 8, 1], b [64, 8, 1], bias) -> c [32, 8, 1]
+// CHECK-LABEL: func.func @bias
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>, %[[W:.*]]: tensor<8x8xf32>, %[[B:.*]]: tensor<1x8xf32>, %[[A:.*]]: tensor<64x64xf32>, %[[V:.*]]: tensor<64xf32>)
+// CHECK-DAG: %[[V1:.*]] = table.alias %[[B]] : (tensor<1x8xf32>) -> tensor<8xf32>
+// CHECK-DAG: %[[P:.*]] = table.launch @bias_{{.*}}_matmul_add(%[[X]], %[[W]], %[[V1]])
+// CHECK-DAG: table.launch @bias_{{.*}}_relu(%[[P]])
+// CHECK-DAG: table.gemm %[[A]], %[[A]], %[[V]] {transA} : (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>)
+// CHECK-NOT: _add(
+// CHECK: return
+// ONE-LABEL: func.func @bias
+// ONE-DAG: table.launch @bias_{{.*}}_matmul_add(
+// ONE-DAG: table.launch @bias_{{.*}}_relu(
+// ONE-DAG: table.gemm %{{.*}}, %{{.*}}, %{{.*}} {transA}
+// ONE-NOT: _add(
+// ONE: return
+func.func @bias(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %b: tensor<1x8xf32>,
+                %a: tensor<64x64xf32>, %v: tensor<64xf32>)
+    -> (tensor<2x2x8xf32>, tensor<64x64xf32>) {
+  %p = train.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %r = train.reshape %p {sizes = array<i64: 2, 2, 8>} : (tensor<4x8xf32>) -> tensor<2x2x8xf32>
+  %s = train.add %b, %r : (tensor<1x8xf32>, tensor<2x2x8xf32>) -> tensor<2x2x8xf32>
+  %y = train.relu %s : (tensor<2x2x8xf32>) -> tensor<2x2x8xf32>
+  %q = train.matmul %a, %a {transA = true}
+      : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %z = train.add %q, %v : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
+  return %y, %z : tensor<2x2x8xf32>, tensor<64x64xf32>
+}
+
+// In 16 bits a product and a sum round twice; only Gemm's addition is the product's own.
+// CHECK-LABEL: func.func @bias_in_half
+// CHECK-DAG: table.launch @bias_in_half_{{.*}}_matmul_add(%{{.*}}, %{{.*}}, %{{.*}})
+// CHECK-DAG: %[[P:.*]] = table.launch @bias_in_half_{{.*}}_matmul(%{{.*}}, %{{.*}})
+// CHECK-DAG: table.launch @bias_in_half_{{[0-9]*}}_add(%[[P]], %{{.*}})
+// CHECK: return
+func.func @bias_in_half(%x: tensor<4x8xf16>, %w: tensor<8x8xf16>, %b: tensor<8xf16>)
+    -> (tensor<4x8xf16>, tensor<4x8xf16>) {
+  %p = train.matmul %x, %w : (tensor<4x8xf16>, tensor<8x8xf16>) -> tensor<4x8xf16>
+  %y = train.add %p, %b {train.category = 0 : i32}
+      : (tensor<4x8xf16>, tensor<8xf16>) -> tensor<4x8xf16>
+  %q = train.matmul %y, %w : (tensor<4x8xf16>, tensor<8x8xf16>) -> tensor<4x8xf16>
+  %z = train.add %q, %b : (tensor<4x8xf16>, tensor<8xf16>) -> tensor<4x8xf16>
+  return %y, %z : tensor<4x8xf16>, tensor<4x8xf16>
+}
+
+// Not a bias: a column, a product that is read twice, a sum of a product with itself. Of two
+// products one can be the bias of the other.
+// CHECK-LABEL: func.func @no_bias
+// CHECK-NOT: matmul_add
+// CHECK: return
+// CHECK-LABEL: func.func @two_products
+// CHECK: %[[P:.*]] = table.launch @two_products_{{.*}}_matmul(
+// CHECK: table.launch @two_products_{{.*}}_matmul_add(%{{.*}}, %{{.*}}, %
+// CHECK-NEXT: return
+func.func @no_bias(%x: tensor<8x8xf32>, %c: tensor<8x1xf32>, %b: tensor<8xf32>)
+    -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
+  %p = train.matmul %x, %x : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %y = train.add %p, %c : (tensor<8x8xf32>, tensor<8x1xf32>) -> tensor<8x8xf32>
+  %q = train.matmul %y, %x : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %z = train.add %q, %b : (tensor<8x8xf32>, tensor<8xf32>) -> tensor<8x8xf32>
+  %r = train.matmul %z, %x : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %d = train.add %r, %r : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %y, %q, %z, %d : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
+}
+func.func @two_products(%x: tensor<1x8xf32>, %w: tensor<8x8xf32>, %v: tensor<8x8xf32>)
+    -> tensor<1x8xf32> {
+  %p = train.matmul %x, %w : (tensor<1x8xf32>, tensor<8x8xf32>) -> tensor<1x8xf32>
+  %q = train.matmul %x, %v : (tensor<1x8xf32>, tensor<8x8xf32>) -> tensor<1x8xf32>
+  %y = train.add %p, %q : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+  return %y : tensor<1x8xf32>
+}
+
 // A value that looks like a row of the space but is one of its columns is read from memory.
 // CHECK: kernel.group @misaligned_{{.*}}_sum [8, 8]
 // CHECK: kernel.group @misaligned_{{.*}}_add [8, 8](%{{.*}}: f32[8, 1], %{{.*}}: f32[0, 1]) -> (f32[8, 1])
@@ -92,4 +165,23 @@ func.func @constants(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c = train.mul %a, %b : (tensor<f32>, tensor<f32>) -> tensor<f32>
   %y = train.mul %x, %c : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
+}
+
+// Three groups that wait for each other in turn: merging the first and the last would close a
+// cycle through a member that comes later in the program.
+// CHECK-LABEL: func.func @crossed
+// CHECK: %[[T:.*]] = table.launch @crossed_{{.*}}relu(
+// CHECK: return
+func.func @crossed(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>, %z: tensor<4x4xf32>)
+    -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %t = train.relu %x : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %tt = train.transpose %t {permutation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %u = train.exp %tt : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %v = train.tanh %z : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %tv = train.transpose %v {permutation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %w = train.add %x, %tv : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %p = train.add %u, %y : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %tp = train.transpose %p {permutation = array<i64: 1, 0>} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %q = train.mul %v, %tp : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %w, %q : tensor<4x4xf32>, tensor<4x4xf32>
 }
