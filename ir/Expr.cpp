@@ -123,6 +123,18 @@ Expr halfstep::train::select(Expr condition, Expr a, Expr b) {
   return {builder.create<arith::SelectOp>(condition.value, a.value, b.value), &builder};
 }
 
+/// `x` where it has a value as a signed integer of `bits` bits; the nearest such number elsewhere,
+/// and 0 for NaN. What a plain conversion makes of those is undefined.
+static Expr clampToInteger(Expr x, unsigned bits) {
+  const llvm::fltSemantics &semantics = cast<FloatType>(x.elementType()).getFloatSemantics();
+  APFloat largest(semantics), smallest(semantics);
+  largest.convertFromAPInt(APInt::getSignedMaxValue(bits), true, APFloat::rmTowardZero);
+  smallest.convertFromAPInt(APInt::getSignedMinValue(bits), true, APFloat::rmTowardZero);
+  Expr number = select(compare(Comparison::Equal, x, x), x, constant(x, 0.0));
+  return minimum(maximum(number, constant(x, smallest.convertToDouble())),
+                 constant(x, largest.convertToDouble()));
+}
+
 Expr halfstep::train::convert(Expr x, Type to) {
   auto &b = *x.builder;
   Type from = x.elementType();
@@ -139,7 +151,7 @@ Expr halfstep::train::convert(Expr x, Type to) {
     v = fromBits < toBits ? b.create<arith::ExtFOp>(to, v).getResult()
                           : b.create<arith::TruncFOp>(to, v).getResult();
   else if (fromFloat)
-    v = b.create<arith::FPToSIOp>(to, v);
+    v = b.create<arith::FPToSIOp>(to, clampToInteger(x, toBits).value);
   else if (toFloat)
     v = from.isInteger(1) ? b.create<arith::UIToFPOp>(to, v).getResult()
                           : b.create<arith::SIToFPOp>(to, v).getResult();

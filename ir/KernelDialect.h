@@ -92,7 +92,7 @@ struct SplitReduction {
   llvm::SmallVector<unsigned> finalArguments;   ///< likewise, behind the partial values
   unsigned partialValues;                       ///< how many: the reductions' number
   llvm::SmallVector<unsigned> partialResults;   ///< the original's results that `partial` yields
-  llvm::SmallVector<unsigned> finalResults;     ///< the original's results that `final` yields
+  llvm::SmallVector<unsigned> finalResults;     ///< the original's results that `final` yields: reduced ones
 };
 
 /// Cuts a group into a partial and a final one where its reduction has several chunks: always for

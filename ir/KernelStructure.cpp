@@ -154,7 +154,10 @@ std::optional<SplitReduction> halfstep::kernel::splitReduction(GroupOp group) {
   // What each part computes, and from which arguments.
   llvm::SmallDenseSet<Value> partialNeeds, finalNeeds;
   for (auto [i, value] : llvm::enumerate(yielded)) {
-    bool isFinal = analysis.phase(value) > 0 || !analysis.varies(value, reduced);
+    // A value that waits for nothing is stored where the whole dimension is walked, unless it has
+    // one element for all of it.
+    bool isFinal = analysis.phase(value) > 0 ||
+                   group.getBufferStrides(group.getOuts()[i])[reduced] == 0;
     (isFinal ? split.finalResults : split.partialResults).push_back(i);
     (isFinal ? finalNeeds : partialNeeds).insert(value);
   }

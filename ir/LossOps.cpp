@@ -86,8 +86,12 @@ Expr AccuracyOp::expand(ExprBuilder &e) {
   Expr position = iota(x, axis);
   Expr candidates = select(x == max(x, {axis}), position, constant(position, classes));
   Expr best = min(candidates, {axis});
-  Expr hit = best == convert(reshape(e(getLabel()), sizes), best.elementType());
-  return sumAll(convert(hit, x.elementType())) / double(ShapedType::getNumElements(sizes));
+  Expr ids = convert(reshape(e(getLabel()), sizes), best.elementType());
+  Expr hits = sumAll(convert(best == ids, x.elementType()));
+  if (!getIgnoreIndex()) // an ignored id is no class and never hit
+    return hits / double(ShapedType::getNumElements(sizes));
+  Expr counts = logicalNot(ids == double(*getIgnoreIndex()));
+  return hits / sumAll(convert(counts, x.elementType()));
 }
 
 SmallVector<Expr> CrossEntropyOp::gradient(ExprBuilder &e, Expr dy) {

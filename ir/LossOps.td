@@ -58,8 +58,9 @@ def CrossEntropyOp : Loss<"cross_entropy",
 }
 
 def AccuracyOp : Metric<"accuracy", (ins AnyStaticShapeTensor:$x, AnyStaticShapeTensor:$label),
-                        (ins I64Attr:$axis)> {
+                        (ins I64Attr:$axis, OptionalAttr<I64Attr>:$ignoreIndex)> {
   let summary = "the share of samples whose first largest score is at the label";
+  let description = "Samples whose label is `ignoreIndex` do not count.";
   let shape = [{e.crossEntropy(x, label, adaptor.getAxis())}];
 }
 def AbsoluteErrorOp : Metric<"absolute_error",

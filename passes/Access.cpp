@@ -84,10 +84,14 @@ bool halfstep::isContiguous(const Access &access, ArrayRef<int64_t> sizes) {
          ArrayRef(access.strides) == ArrayRef(rowMajor(sizes));
 }
 
-bool halfstep::isUniformConstant(Value value) {
+/// `depth` bounds what readers compute again: an expression may have many paths to one constant.
+static bool isUniform(Value value, unsigned depth) {
   Operation *op = resolve(value).root.getDefiningOp();
   if (auto constant = dyn_cast_or_null<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
-  return isa_and_nonnull<ScalarOpInterface>(op) &&
-         llvm::all_of(op->getOperands(), isUniformConstant);
+  return depth > 0 && isa_and_nonnull<ScalarOpInterface>(op) &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isUniform(operand, depth - 1); });
 }
+
+bool halfstep::isUniformConstant(Value value) { return isUniform(value, /*depth=*/4); }

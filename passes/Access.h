@@ -38,7 +38,8 @@ std::optional<Sizes> reshapeStrides(llvm::ArrayRef<int64_t> from, llvm::ArrayRef
                                     llvm::ArrayRef<int64_t> to);
 
 /// Whether all elements of `value` are one number that is known now: a splat constant, or an
-/// elementwise op on such values. Readers compute it themselves; it is never in memory.
+/// elementwise op on such values, a few levels deep (seeds, counts). Readers compute it themselves;
+/// it is never in memory.
 bool isUniformConstant(mlir::Value value);
 
 } // namespace halfstep

@@ -74,7 +74,7 @@ struct AppendLoss : halfstep::impl::AppendLossPassBase<AppendLoss> {
     for (unsigned i = 0; i < forward.getNumResults(); ++i)
       if (isa<FloatType>(getElementTypeOrSelf(forward.getResultTypes()[i]))) {
         if (forward.getNumResults() > 1)
-          emitRemark(forward.getLoc())
+          emitWarning(forward.getLoc())
               << "the model has " << forward.getNumResults() << " outputs; the loss is of "
               << forward.getResultAttrOfType<StringAttr>(i, attr::kOutput);
         return i;

@@ -45,6 +45,8 @@ struct BuildStep : halfstep::impl::BuildStepPassBase<BuildStep> {
           << "--loss-scale: " << llvm::toString(boundScale.takeError());
     if (!boundOptimizer || !boundSchedule || !boundScale)
       return failure();
+    if (accumulate < 1)
+      return emitError(getOperation().getLoc()) << "--accumulate must be at least 1";
     step.optimizer = std::move(*boundOptimizer);
     step.schedule = std::move(*boundSchedule);
     step.lossScale = std::move(*boundScale);

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Losses.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace halfstep;
@@ -63,6 +64,8 @@ BoundLoss bindCrossEntropy(SpecReader &options, RankedTensorType output) {
     ignored = options.integer("ignore_index");
     if (!ids)
       options.reject("ignore_index", "goes with class ids, not with target=probabilities");
+    else if (!llvm::isInt<32>(*ignored) || (*ignored >= 0 && *ignored < output.getDimSize(axis)))
+      options.reject("ignore_index", "must be a number of 32 bits that is no class");
   }
   BoundLoss bound;
   if (ids) {
@@ -79,7 +82,10 @@ BoundLoss bindCrossEntropy(SpecReader &options, RankedTensorType output) {
                                  ignored ? x.builder->getI64IntegerAttr(*ignored) : IntegerAttr());
   };
   bound.metrics = [=](Expr x, Expr label) {
-    return ids ? Metrics{{"accuracy", build<AccuracyOp>(x, label.value, axis)}} : Metrics{};
+    return ids ? Metrics{{"accuracy", build<AccuracyOp>(
+                                             x, label.value, axis,
+                                             ignored ? x.builder->getI64IntegerAttr(*ignored)
+                                                     : IntegerAttr())}} : Metrics{};
   };
   return bound;
 }
@@ -100,7 +106,7 @@ BoundLoss bindOutput(SpecReader &options, RankedTensorType output) {
 constexpr SpecKey kMseKeys[] = {{"reduction", "mean"}};
 constexpr SpecKey kCrossEntropyKeys[] = {{"reduction", "mean"},
                                          {"label_smoothing", "0"},
-                                         {"ignore_index", "-100"},
+                                         {"ignore_index", "none"},
                                          {"axis", "1"},
                                          {"target", "ids"}};
 constexpr LossInfo kLosses[] = {

@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Access.h"
+#include "passes/FusionGroup.h"
 #include "passes/Passes.h"
 
 namespace halfstep {
@@ -152,7 +152,8 @@ struct NormaliseForKernels
         if (isa<MatmulOp, func::ReturnOp>(op))
           for (OpOperand &operand : op->getOpOperands())
             materialise(operand);
-        if (isa<ReshapeOp>(op) && resolve(op->getResult(0)).root == op->getResult(0))
+        bool isStuck = isa<ReshapeOp>(op) && resolve(op->getResult(0)).root == op->getResult(0);
+        if (isStuck || (isa<ReductionOpInterface>(op) && !FusionGroup::of(op).isValid()))
           materialise(op->getOpOperand(0));
       });
     }

@@ -119,6 +119,42 @@ void addMovement(Samples &all) {
                  "6xf64"});
 }
 
+/// Reductions of views whose reduced dimensions do not walk as one.
+void addReducedViews(Samples &all) {
+  all.push_back({"sum", "reduction", {{"2x3x4xf64"}},
+                 "%t = train.transpose %0 {permutation = array<i64: 0, 2, 1>} : "
+                 "(tensor<2x3x4xf64>) -> tensor<2x4x3xf64>\n"
+                 "%y = train.sum %t {axes = array<i64: 1, 2>} : (tensor<2x4x3xf64>) -> "
+                 "tensor<2x1x1xf64>",
+                 "2x1x1xf64"});
+  all.push_back({"sum", "reduction", {{"5xf64"}},
+                 "%t = train.broadcast %0 {sizes = array<i64: 4, 5>} : (tensor<5xf64>) -> "
+                 "tensor<4x5xf64>\n"
+                 "%y = train.sum %t {axes = array<i64: 0, 1>} : (tensor<4x5xf64>) -> "
+                 "tensor<1x1xf64>",
+                 "1x1xf64"});
+  all.push_back({"max", "reduction", {{"3x4x5xf64", Domain::Spread}},
+                 "%t = train.transpose %0 {permutation = array<i64: 2, 1, 0>} : "
+                 "(tensor<3x4x5xf64>) -> tensor<5x4x3xf64>\n"
+                 "%y = train.max %t {axes = array<i64: 0>} : (tensor<5x4x3xf64>) -> "
+                 "tensor<1x4x3xf64>",
+                 "1x4x3xf64"});
+  // More rows than one chunk of a column reduction, and a stored value that is the same in all.
+  all.push_back({"sum", "reduction", {{"700x3xf64"}, {"3xf64"}},
+                 "%b = train.broadcast %1 {sizes = array<i64: 700, 3>} : (tensor<3xf64>) -> "
+                 "tensor<700x3xf64>\n"
+                 "%e = train.tanh %b : (tensor<700x3xf64>) -> tensor<700x3xf64>\n"
+                 "%p = train.mul %e, %0 : (tensor<700x3xf64>, tensor<700x3xf64>) -> "
+                 "tensor<700x3xf64>\n"
+                 "%s = train.sum %p {axes = array<i64: 0>} : (tensor<700x3xf64>) -> "
+                 "tensor<1x3xf64>\n"
+                 "%m = train.matmul %e, %s {transB = true} : (tensor<700x3xf64>, tensor<1x3xf64>) "
+                 "-> tensor<700x1xf64>\n"
+                 "%y = train.sum %m {axes = array<i64: 0>} : (tensor<700x1xf64>) -> "
+                 "tensor<1x1xf64>",
+                 "1x1xf64"});
+}
+
 void addNormalisation(Samples &all) {
   struct Shapes {
     std::string x;
@@ -165,6 +201,7 @@ const std::vector<Sample> &samples() {
     Samples list;
     addElementwise(list);
     addReductions(list);
+    addReducedViews(list);
     addContractions(list);
     addMovement(list);
     addNormalisation(list);
