@@ -1,8 +1,8 @@
 //===- CpuReduction.cpp - the tree of a row, on vectors ------------------------------------===//
 //
-// The accumulators of a chunk are an array on the stack, gone through with the row: memory is read
-// in its order, whatever the number of accumulators, and the array stays in the first-level cache.
-// Combining neighbours then halves the array in place until it fits into registers.
+// A chunk is folded a vector of accumulators at a time, which stays in registers meanwhile, and is
+// gone through in strides for that: a chunk fits the second-level cache. The accumulators end up in
+// an array on the stack; combining neighbours halves it in place until it fits into registers.
 //
 //===---------------------------------------------------------------------------------------===//
 
@@ -13,19 +13,25 @@ using namespace mlir;
 using namespace halfstep::kernel;
 using namespace halfstep::codegen;
 
-void halfstep::codegen::forTiles(KernelBuilder &b, const ColumnRange &range, int64_t width,
-                                 llvm::function_ref<void(Value, int64_t)> tile) {
-  int64_t rest = range.length % width, full = range.length - rest;
-  Value from = b.constant(0), to = b.constant(full);
+/// The columns of a range that fill vectors of `width`.
+static std::pair<Value, Value> wholeTiles(KernelBuilder &b, const ColumnRange &range,
+                                          int64_t width) {
+  Value from = b.constant(0), to = b.constant(range.length / width * width);
   if (range.part && range.parts > 1) {
     from = b.mul(range.part, range.partLength);
     to = b.smaller(b.add(from, range.partLength), to);
   }
-  if (full)
-    b.loop(from, to, width, [&](Value column) { tile(column, width); });
-  // Whole vector registers first, then one vector of odd width.
-  auto tail = [&] {
-    int64_t column = full;
+  return {from, to};
+}
+
+/// The columns behind them at the row's end: whole vector registers first, then what is left.
+static void forTail(KernelBuilder &b, const ColumnRange &range, int64_t width,
+                    llvm::function_ref<void(Value, int64_t)> tile) {
+  int64_t rest = range.length % width;
+  if (!rest)
+    return;
+  auto emit = [&] {
+    int64_t column = range.length - rest;
     for (int64_t piece = width / 2; piece >= 16; piece /= 2)
       if (rest & piece) {
         tile(b.constant(column), piece);
@@ -34,10 +40,19 @@ void halfstep::codegen::forTiles(KernelBuilder &b, const ColumnRange &range, int
     if (column < range.length)
       tile(b.constant(column), range.length - column);
   };
-  if (rest && range.part && range.parts > 1)
-    b.ifEqual(range.part, b.constant(range.parts - 1), tail);
-  else if (rest)
-    tail();
+  if (range.part && range.parts > 1)
+    b.ifEqual(range.part, b.constant(range.parts - 1), emit);
+  else
+    emit();
+}
+
+void halfstep::codegen::forTiles(KernelBuilder &b, const ColumnRange &range, int64_t width,
+                                 llvm::function_ref<void(Value, int64_t)> tile) {
+  if (range.length >= width) {
+    auto [from, to] = wholeTiles(b, range, width);
+    b.loop(from, to, width, [&](Value column) { tile(column, width); });
+  }
+  forTail(b, range, width, tile);
 }
 
 SmallVector<Value> RowReduction::reduce(int64_t length, Values values) {
@@ -77,37 +92,64 @@ SmallVector<Value> RowReduction::reduceChunk(int64_t length, Value chunk, Values
   SmallVector<Value> accumulators;
   for (Reduction reduction : reductions)
     accumulators.push_back(b.stack(entry, reduction.type, tree.accumulators));
-  int64_t vectorWidth = std::min(width, tree.accumulators);
-  // A row that is no longer than its accumulators gives each one value, or the identity.
-  bool folds = length > tree.accumulators;
-  int64_t narrow = std::min<int64_t>(16, vectorWidth);
-  int64_t firstMissing = folds ? 0 : llvm::alignTo(length, narrow);
-  int64_t step = folds ? vectorWidth : narrow;
-  b.loop(b.constant(firstMissing), b.constant(tree.accumulators), step, [&](Value i) {
-    for (auto [reduction, array] : llvm::zip(reductions, accumulators))
-      b.store(b.identity(reduction.kind, reduction.type, step), b.element(array, reduction.type, i),
-              reduction.type, step);
-  });
-  forTiles(
-      b, {length, tree.chunks, tree.chunk, chunk}, vectorWidth, [&](Value column, int64_t count) {
-        SmallVector<Value> columnValues = values(column, count);
-        Value i = folds ? b.remainder(column, tree.accumulators) : column;
-        for (auto [reduction, array, value] : llvm::zip(reductions, accumulators, columnValues)) {
-          Value address = b.element(array, reduction.type, i);
-          if (folds) {
-            Value sum = b.combine(reduction.kind, b.load(address, reduction.type, count), value);
-            b.store(sum, address, reduction.type, count);
-            continue;
-          }
-          // Stored in whole registers, as it will be read.
-          int64_t stored = std::max(count, narrow);
-          b.store(b.pad(reduction.kind, value, count, stored), address, reduction.type, stored);
-        }
-      });
+  ColumnRange range{length, tree.chunks, tree.chunk, chunk};
+  if (length > tree.accumulators)
+    foldColumns(range, tree.accumulators, accumulators, values);
+  else
+    storeColumns(range, tree.accumulators, accumulators, values);
   SmallVector<Value> results;
   for (auto [reduction, array] : llvm::zip(reductions, accumulators))
     results.push_back(combineAccumulators(reduction, array, tree.accumulators));
   return results;
+}
+
+/// Neighbouring accumulators fold their values in registers; what is left over at the row's end is
+/// combined with those in memory.
+void RowReduction::foldColumns(const ColumnRange &range, int64_t count,
+                               ArrayRef<Value> accumulators, Values values) {
+  int64_t vectorWidth = std::min(width, count);
+  auto [from, to] = wholeTiles(b, range, vectorWidth);
+  b.loop(b.constant(0), b.constant(count), vectorWidth, [&, from = from, to = to](Value first) {
+    SmallVector<Value> sums;
+    for (Reduction reduction : reductions)
+      sums.push_back(b.identity(reduction.kind, reduction.type, vectorWidth));
+    sums = b.fold(b.add(from, first), to, count, sums, [&](Value column, SmallVector<Value> sums) {
+      SmallVector<Value> columnValues = values(column, vectorWidth);
+      for (auto [reduction, sum, value] : llvm::zip(reductions, sums, columnValues))
+        sum = b.combine(reduction.kind, sum, value);
+      return sums;
+    });
+    for (auto [reduction, array, sum] : llvm::zip(reductions, accumulators, sums))
+      b.store(sum, b.element(array, reduction.type, first), reduction.type, vectorWidth);
+  });
+  forTail(b, range, vectorWidth, [&](Value column, int64_t tail) {
+    SmallVector<Value> columnValues = values(column, tail);
+    for (auto [reduction, array, value] : llvm::zip(reductions, accumulators, columnValues)) {
+      Value address = b.element(array, reduction.type, b.remainder(column, count));
+      Value sum = b.load(address, reduction.type, tail);
+      b.store(b.combine(reduction.kind, sum, value), address, reduction.type, tail);
+    }
+  });
+}
+
+/// Each accumulator has one value, or none: the identity. They are stored in whole registers, as
+/// they will be read.
+void RowReduction::storeColumns(const ColumnRange &range, int64_t count,
+                                ArrayRef<Value> accumulators, Values values) {
+  int64_t vectorWidth = std::min(width, count), step = std::min<int64_t>(16, vectorWidth);
+  forTiles(b, range, vectorWidth, [&](Value column, int64_t tile) {
+    SmallVector<Value> columnValues = values(column, tile);
+    int64_t stored = std::max(tile, step);
+    for (auto [reduction, array, value] : llvm::zip(reductions, accumulators, columnValues))
+      b.store(b.pad(reduction.kind, value, tile, stored), b.element(array, reduction.type, column),
+              reduction.type, stored);
+  });
+  int64_t missing = llvm::alignTo(range.length, step);
+  b.loop(b.constant(missing), b.constant(count), step, [&](Value first) {
+    for (auto [reduction, array] : llvm::zip(reductions, accumulators))
+      b.store(b.identity(reduction.kind, reduction.type, step),
+              b.element(array, reduction.type, first), reduction.type, step);
+  });
 }
 
 Value RowReduction::combineAccumulators(Reduction reduction, Value accumulators, int64_t count) {

@@ -43,6 +43,10 @@ private:
     kernel::ReduceKind kind;
     Type type;
   };
+  void foldColumns(const ColumnRange &range, int64_t count, ArrayRef<Value> accumulators,
+                   Values values);
+  void storeColumns(const ColumnRange &range, int64_t count, ArrayRef<Value> accumulators,
+                    Values values);
   Value combineAccumulators(Reduction reduction, Value accumulators, int64_t count);
 
   KernelBuilder &b;
