@@ -12,9 +12,11 @@
 #include "codegen/KernelBuilder.h"
 #include "codegen/KernelForm.h"
 
+#include "llvm/ADT/MapVector.h"
+
 namespace halfstep::codegen {
 
-using ValueMap = llvm::DenseMap<Value, Value>;
+using ValueMap = llvm::MapVector<Value, Value>; // in order: code must not depend on addresses
 
 /// A row of the space: the buffers' addresses there, and the values that it has one of.
 class Row {

@@ -104,15 +104,15 @@ void CpuGroupEmitter::storeRow(Row &row, Value chunk) {
   }
 }
 
-/// Exponentials and their like are not computed twice, if a row of them fits the first caches.
+/// Exponentials and their like are not computed twice, as long as rows of them fit the first caches
+/// (and a thread's stack, however many there are).
 void CpuGroupEmitter::chooseKeptValues() {
-  constexpr int64_t longest = 1 << 14;
-  if (form.columns > longest)
-    return;
+  constexpr int64_t mostElements = 1 << 15;
+  int64_t room = mostElements / std::max<int64_t>(form.columns, 1);
   for (Operation &op : GroupOp(form.group).getBlock().without_terminator()) {
     Value value = op.getResult(0);
     if (isElementaryFunction(op) && form.isElement(value) &&
-        form.values.lastWalk(value) > form.values.phase(value))
+        form.values.lastWalk(value) > form.values.phase(value) && room-- > 0)
       kept[value] = b.stack(entry, value.getType(), form.columns);
   }
 }

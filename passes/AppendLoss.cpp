@@ -99,6 +99,15 @@ struct AppendLoss : halfstep::impl::AppendLossPassBase<AppendLoss> {
       emitError(getOperation().getLoc()) << "--loss: " << llvm::toString(bound.takeError());
       return signalPassFailure();
     }
+    if (bound->label)
+      for (unsigned i = 0; i < forward.getNumArguments(); ++i)
+        if (auto name = forward.getArgAttrOfType<StringAttr>(i, attr::kInput);
+            name && name == "label") {
+          auto diagnostic = emitError(forward.getLoc())
+                            << "has an input called label, which is the name of the loss's label";
+          diagnostic.attachNote() << "help: export the model with another name for this input";
+          return signalPassFailure();
+        }
     build(forward, "evaluate", *output, *bound, /*withMetrics=*/true);
     build(forward, "micro", *output, *bound, /*withMetrics=*/false);
   }

@@ -121,10 +121,11 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
     if (!widest) // only numbers that are known: they take the type of their reader
       return {};
     Precision category = categoryOf(op);
-    if (category == Precision::Unrounded)
+    Type pin = pinned(op);
+    if (category == Precision::Unrounded) // losses and metrics, whatever a pin says
       return {f32, "category"};
-    if (Type type = pinned(op))
-      return {type, "pinned"};
+    if (pin)
+      return {pin, "pinned"};
     if (mode == "fp32")
       return {f32, "policy"};
     switch (category) {

@@ -73,8 +73,7 @@ static Functions load() {
         .detail(!openMP              ? "libgomp.so.1 is missing"
                 : library.isLoaded() ? "it is not complete"
                                      : library.reason())
-        .help("compile with --bundle DIR, which puts it beside the program, or install oneDNN 3 "
-              "and libgomp");
+        .help("put libdnnl.so.3 of oneDNN 3 beside the program, or install it, and libgomp");
   if (functions.dnnl_engine_create(&functions.engine, dnnl_cpu, 0) != dnnl_success)
     throw Error("libdnnl.so.3", "oneDNN has no CPU engine");
   return functions;
