@@ -31,12 +31,10 @@ class Program:
     """A model with data and a recipe, whose training PyTorch recorded."""
 
     def __init__(self, name, folder):
-        self.name = name
         base = name.split(".")[0]
         self.record = json.loads((DATA / f"{base}.json").read_text())
         self.losses = self.record["modes"]["fp32"]["loss"]
         self.steps = self.record["steps"]
-        self.batch = self.record["batch"]
         if base == "digits_mlp":
             self.x, self.label = (folder / f"digits.{kind}.npy" for kind in ("x", "label"))
             for kind, path in (("x", self.x), ("label", self.label)):
@@ -47,7 +45,7 @@ class Program:
         self.model = DIGITS / "mlp.onnx" if name == "digits_mlp" else DATA / f"{name}.onnx"
 
     def recipe(self):
-        return ["--batch", self.batch, "--loss", self.record["loss"],
+        return ["--batch", self.record["batch"], "--loss", self.record["loss"],
                 "--optimizer", self.record["optimizer"]]
 
     def data(self):

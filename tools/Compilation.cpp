@@ -2,15 +2,11 @@
 
 #include "tools/Compilation.h"
 
-#include "ir/KernelDialect.h"
-#include "ir/TableDialect.h"
-#include "ir/TrainDialect.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Losses.h"
 #include "passes/Optimizers.h"
+#include "passes/Passes.h"
 #include "runtime/Files.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -87,7 +83,10 @@ LogicalResult Compilation::parseModule() {
   std::optional<Phase> finished = finishedPhase(module());
   if (!finished)
     return error("is not a module that --dump-phases wrote");
-  return mergeRecipe(*finished);
+  // It may have been edited since; what it has to hold is what the next phase builds on.
+  PassManager pm(&mlirContext);
+  pm.addPass(createVerifyPhasePass({info(*finished).name.str()}));
+  return failed(pm.run(module())) ? failure() : mergeRecipe(*finished);
 }
 
 /// The form of Recipe::toJson.
@@ -95,8 +94,10 @@ static bool fromJSON(const llvm::json::Value &value, Recipe &recipe, llvm::json:
   llvm::json::ObjectMapper object(value, path);
   return object && object.map("loss", recipe.loss) && object.map("optimizer", recipe.optimizer) &&
          object.map("schedule", recipe.schedule) && object.map("precision", recipe.precision) &&
-         object.map("clip-norm", recipe.clipNorm) && object.map("batch", recipe.batch) &&
-         object.map("accumulate", recipe.accumulate) && object.map("bind", recipe.bind) &&
+         object.map("half-type", recipe.halfType) && object.map("pin", recipe.pin) &&
+         object.map("loss-scale", recipe.lossScale) && object.map("clip-norm", recipe.clipNorm) &&
+         object.map("batch", recipe.batch) && object.map("accumulate", recipe.accumulate) &&
+         object.map("accumulate-type", recipe.accumulateType) && object.map("bind", recipe.bind) &&
          object.map("train", recipe.train) && object.map("freeze", recipe.freeze) &&
          object.map("cpu", recipe.cpu);
 }
@@ -110,18 +111,26 @@ struct RecipeOption {
 };
 } // namespace
 
+template <auto Member> static void copyMember(const Recipe &from, Recipe &to) {
+  to.*Member = from.*Member;
+}
+
 static constexpr RecipeOption recipeOptions[] = {
-    {"--batch", Phase::Import, [](auto &from, auto &to) { to.batch = from.batch; }},
-    {"--accumulate", Phase::Import, [](auto &from, auto &to) { to.accumulate = from.accumulate; }},
-    {"--bind", Phase::Import, [](auto &from, auto &to) { to.bind = from.bind; }},
-    {"--loss", Phase::Grad, [](auto &from, auto &to) { to.loss = from.loss; }},
-    {"--train", Phase::Grad, [](auto &from, auto &to) { to.train = from.train; }},
-    {"--freeze", Phase::Grad, [](auto &from, auto &to) { to.freeze = from.freeze; }},
-    {"--precision", Phase::Precision, [](auto &from, auto &to) { to.precision = from.precision; }},
-    {"--optimizer", Phase::Update, [](auto &from, auto &to) { to.optimizer = from.optimizer; }},
-    {"--schedule", Phase::Update, [](auto &from, auto &to) { to.schedule = from.schedule; }},
-    {"--clip-norm", Phase::Update, [](auto &from, auto &to) { to.clipNorm = from.clipNorm; }},
-    {"--cpu", Phase::Emit, [](auto &from, auto &to) { to.cpu = from.cpu; }},
+    {"--batch", Phase::Import, copyMember<&Recipe::batch>},
+    {"--accumulate", Phase::Import, copyMember<&Recipe::accumulate>},
+    {"--bind", Phase::Import, copyMember<&Recipe::bind>},
+    {"--loss", Phase::Grad, copyMember<&Recipe::loss>},
+    {"--train", Phase::Grad, copyMember<&Recipe::train>},
+    {"--freeze", Phase::Grad, copyMember<&Recipe::freeze>},
+    {"--precision", Phase::Precision, copyMember<&Recipe::precision>},
+    {"--half-type", Phase::Precision, copyMember<&Recipe::halfType>},
+    {"--pin", Phase::Precision, copyMember<&Recipe::pin>},
+    {"--optimizer", Phase::Update, copyMember<&Recipe::optimizer>},
+    {"--schedule", Phase::Update, copyMember<&Recipe::schedule>},
+    {"--clip-norm", Phase::Update, copyMember<&Recipe::clipNorm>},
+    {"--accumulate-type", Phase::Update, copyMember<&Recipe::accumulateType>},
+    {"--loss-scale", Phase::Update, copyMember<&Recipe::lossScale>},
+    {"--cpu", Phase::Emit, copyMember<&Recipe::cpu>},
 };
 
 /// Completes the recipe of the command line by that of the parsed module.

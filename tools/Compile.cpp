@@ -24,10 +24,7 @@ static std::string runnerPath() {
   return path.str().str();
 }
 
-/// What --emit leaves to be made; the first is the default.
-static const std::vector<std::string> forms = {"executable", "object", "shared", "llvm", "mlir"};
-
-/// The bytes of `form`; everything but an executable is one piece.
+/// The bytes of what --emit asks for: "object", "shared", "llvm" or "mlir".
 static FailureOr<std::string> emit(Compilation &compilation, llvm::StringRef form) {
   ModuleOp module = compilation.module();
   if (form == "mlir") {
@@ -75,14 +72,12 @@ int compileCommand(int argc, char **argv) {
   command.addForwardOptions(options);
   command.addTrainingOptions(options);
   command.add_option("-o", out, "the file to write")->required()->type_name("OUT");
-  command.addChoice("--emit", form, "form", forms);
+  command.addChoice("--emit", form, "form", {"executable", "object", "shared", "llvm", "mlir"});
   if (std::optional<int> answered = command.parse(argc, argv))
     return *answered;
 
   runtime::checkIsNoInput("-o", out, {options.model});
-  {
-    runtime::ReplacedFile writable(out);
-  } // throws if it is not, before the work is done
+  static_cast<void>(runtime::ReplacedFile(out)); // throws if it cannot be written
 
   Compilation compilation(options, /*quiet=*/false);
   if (failed(compilation.load()) || failed(compilation.checkTrains(Phase::Memory)) ||

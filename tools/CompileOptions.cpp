@@ -35,11 +35,9 @@ static std::string checkPositiveNumber(const std::string &text) {
                                                        : "'" + text + "' is not a positive number";
 }
 
-using Names = std::vector<std::string>;
-
 /// Throws, with a suggestion, unless `name` is one of `known`.
 static void checkName(const std::string &option, const std::string &kind, const std::string &name,
-                      const Names &known) {
+                      const std::vector<std::string> &known) {
   if (std::find(known.begin(), known.end(), name) == known.end())
     throw runtime::unknownName(option, kind, name, known);
 }
@@ -92,7 +90,8 @@ void Command::addForwardOptions(CompileOptions &options) {
       "the size of a symbolic dimension")
       ->allow_extra_args(false)
       ->type_name("NAME=N");
-  add_option("--precision", recipe.precision, "fp32, autocast, half-grad, half, or as-is: the file's types")
+  add_option("--precision", recipe.precision,
+             "fp32, autocast, half-grad, half, or as-is: the file's types")
       ->check(checkPrecision)
       ->type_name("MODE")
       ->capture_default_str();

@@ -68,6 +68,9 @@ static int inspectModel(CompileOptions options, llvm::StringRef format) {
   Compilation compilation(options, /*quiet=*/false);
   if (failed(compilation.load()) || failed(compilation.advance(Phase::Grad)))
     return compilation.exitCode();
+  if (!compilation.module().lookupSymbol("forward"))
+    throw runtime::Error("--phase", "is needed for a module that is past the phase grad")
+        .exitWith(2);
   ModelSummary summary(compilation.module(), compilation.dimensions(), asGiven);
   if (format == "json")
     summary.printJson(llvm::outs());

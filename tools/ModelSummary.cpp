@@ -83,6 +83,14 @@ std::string ModelSummary::compileLine(const CompileOptions &options) const {
   return line;
 }
 
+/// The options that give the dimension a size.
+static std::string flagsFor(const DimensionBinding &dimension) {
+  std::string bind = "--bind " + shellWord(dimension.name + "=N");
+  if (!dimension.isLeading)
+    return bind;
+  return dimension.name.empty() ? "--batch N" : "--batch N or " + bind;
+}
+
 void ModelSummary::printText(llvm::raw_ostream &os) const {
   size_t width = 0;
   for (const auto *list : {&inputs, &outputs, &parameters})
@@ -100,15 +108,11 @@ void ModelSummary::printText(llvm::raw_ostream &os) const {
   for (const Tensor &output : outputs)
     print(output, "");
   if (!dimensions.empty())
-    os << "dimensions to bind\n";
+    os << "dimensions\n";
   for (const DimensionBinding &dimension : dimensions) {
-    os << "  " << (dimension.name.empty() ? "(unnamed)" : dimension.name) << "  ";
-    if (dimension.isLeading)
-      os << "--batch N";
-    if (dimension.isLeading && !dimension.name.empty())
-      os << " or ";
-    if (!dimension.name.empty())
-      os << "--bind " << dimension.name << "=N";
+    os << "  " << (dimension.name.empty() ? "(unnamed)" : dimension.name) << "  " << dimension.size;
+    if (dimension.isAssumed)
+      os << ", assumed; to bind by " << flagsFor(dimension);
     os << '\n';
   }
   int64_t elements = 0, trained = 0;

@@ -2,6 +2,7 @@
 
 #include "tools/PrecisionReport.h"
 
+#include "ir/TrainDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tools/Diagnostics.h"
 #include "tools/ModelSummary.h"
@@ -39,7 +40,9 @@ void printPrecisionReport(ModuleOp module, llvm::raw_ostream &os) {
           json.attribute("pass", isGradient(&op) ? "gradient" : "forward");
           printTypes(json, "operand_types", op.getOperandTypes());
           printTypes(json, "result_types", op.getResultTypes());
-          json.attribute("reason", "policy"); // one type for all, in the modes that there are
+          // Casts, and a file's own types, follow from the mode alone.
+          auto reason = op.getAttrOfType<StringAttr>(train::attr::kReason);
+          json.attribute("reason", reason ? reason.getValue() : "policy");
         });
       }
     });
