@@ -154,11 +154,35 @@ template <typename Stored, typename Field> static void assign(Field &field, Arra
   }
 }
 
+/// The weight's numbers in another float type, rounded to nearest even: a run in half precision
+/// keeps 16-bit weights of an f32 file, one in half-grad f32 masters of a 16-bit file.
+static Weight convertTo(const Weight &weight, RankedTensorType type) {
+  auto bits = [](RankedTensorType tensor) { return tensor.getElementTypeBitWidth(); };
+  const llvm::fltSemantics &from = cast<FloatType>(weight.type.getElementType()).getFloatSemantics(),
+                           &to = cast<FloatType>(type.getElementType()).getFloatSemantics();
+  auto buffer = std::make_shared<std::vector<char>>(type.getNumElements() * bits(type) / 8);
+  size_t fromBytes = bits(weight.type) / 8, toBytes = bits(type) / 8;
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    uint64_t raw = 0;
+    std::memcpy(&raw, weight.bytes.data() + i * fromBytes, fromBytes);
+    llvm::APFloat number(from, llvm::APInt(bits(weight.type), raw));
+    bool losesInformation;
+    number.convert(to, llvm::APFloat::rmNearestTiesToEven, &losesInformation);
+    uint64_t result = number.bitcastToAPInt().getZExtValue();
+    std::memcpy(buffer->data() + i * toBytes, &result, toBytes);
+  }
+  return {weight.name, type, ArrayRef(*buffer), buffer};
+}
+
 /// Stores the bytes in the form that `tensor` has.
-LogicalResult Exporter::replace(const Weight &weight, onnx::TensorProto &tensor) {
+LogicalResult Exporter::replace(const Weight &trained, onnx::TensorProto &tensor) {
+  Weight weight = trained;
   FailureOr<RankedTensorType> type = tensorType(tensor, at(weight.name));
   if (failed(type))
     return failure();
+  if (type->getShape() == weight.type.getShape() && *type != weight.type &&
+      isa<FloatType>(type->getElementType()) && isa<FloatType>(weight.type.getElementType()))
+    weight = convertTo(weight, *type);
   if (*type != weight.type)
     return emitError(at(weight.name))
            << "is " << weight.type << " in the checkpoint and " << *type << " in the model";

@@ -1,0 +1,104 @@
+"""The precision modes against PyTorch's recorded runs and against closed forms."""
+
+import pathlib
+import tempfile
+import unittest
+
+import numpy
+import onnx
+from onnx import TensorProto, helper
+
+from support import Program, halfstep, logged
+
+# The bounds of a whole trajectory: 16-bit kernels differ from PyTorch's in the order of their sums.
+BOUNDS = {"fp16": 5e-3, "bf16": 2e-2}
+
+
+class HalfPrecisionTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def train(self, program, mode, half_type, *options):
+        log = self.folder / "log.jsonl"
+        halfstep("train", program.model, *program.recipe(), "--precision", mode, "--half-type",
+                 half_type, "--no-shuffle", "--steps", program.steps, *program.data(), "--log", log,
+                 *options)
+        return log
+
+    def test_losses_scales_and_skips_are_those_of_pytorch(self):
+        for name in ("linear8", "mlp10", "digits_mlp"):
+            program = Program(name, self.folder)
+            scale = ["--loss-scale", "none"] if program.record["loss_scale"] == "none" else []
+            for mode in ("autocast", "half-grad"):
+                for half_type, bound in BOUNDS.items():
+                    with self.subTest(name, mode=mode, half_type=half_type):
+                        key = f"{mode.replace('-', '_')}_{half_type}"
+                        expected = program.record["modes"][key]
+                        log = self.train(program, mode, half_type, *scale)
+                        numpy.testing.assert_allclose(logged(log, "loss"), expected["loss"],
+                                                      rtol=bound, atol=0)
+                        self.assertEqual(logged(log, "scale"), expected["scale"])
+                        self.assertEqual(logged(log, "skipped"), expected["skipped"])
+                        numpy.testing.assert_allclose(logged(log, "lr"), expected["lr"], rtol=1e-12)
+
+    def test_half_stays_near_fp32_where_pytorch_does_not(self):
+        """With Adam's eps of 1e-8, zero in f16, PyTorch's .half() ends in NaN."""
+        program = Program("digits_mlp", self.folder)
+        final = program.record["modes"]["fp32"]["loss"][-1]
+        for half_type in BOUNDS:
+            with self.subTest(half_type):
+                log = self.train(program, "half", half_type)
+                self.assertLess(abs(logged(log, "loss")[-1] / final - 1), 0.05)
+
+    def linear(self, weight, bias, features):
+        """y = x W^T + b as an ONNX file."""
+        path = self.folder / "linear.onnx"
+        initializers = [helper.make_tensor(name, TensorProto.FLOAT, value.shape, value.flatten())
+                        for name, value in (("w", weight), ("b", bias))]
+        graph = helper.make_graph(
+            [helper.make_node("Gemm", ["x", "w", "b"], ["y"], "linear", transB=1)], "linear",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", features])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", len(bias)])],
+            initializers)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        onnx.save(model, path)
+        return path
+
+    def step(self, model, x, mode, *options):
+        """One step of SGD with lr 1 on the mean of the output; returns the checkpoint's weights."""
+        data, checkpoint = self.folder / "x.npy", self.folder / f"{mode}.safetensors"
+        numpy.save(data, x)
+        log = self.folder / "log.jsonl"
+        halfstep("train", model, "--batch", len(x), "--loss", "mean", "--optimizer", "sgd:lr=1",
+                 "--precision", mode, "--steps", 1, "--data", f"x={data}", "--save", checkpoint,
+                 "--log", log, "--force", *options)
+        halfstep("export", model, "--weights", checkpoint, "-o", self.folder / "out.onnx")
+        trained = onnx.load(self.folder / "out.onnx")
+        weights = {t.name: onnx.numpy_helper.to_array(t) for t in trained.graph.initializer}
+        return weights, logged(log, "loss")[0]
+
+    def test_half_grad_rounds_the_gradient_to_16_bits(self):
+        """x = 1 [3, 10] through Linear(10, 5) of zeros: dW = 3 * f16(1024 / 15) = 204.75 at scale 1024,
+        which is 0.199951171875; in f32 it is 0.2."""
+        model = self.linear(numpy.zeros((5, 10), numpy.float32), numpy.zeros(5, numpy.float32), 10)
+        x = numpy.ones((3, 10), numpy.float32)
+        weights, _ = self.step(model, x, "half-grad", "--loss-scale", "1024")
+        numpy.testing.assert_array_equal(weights["w"], numpy.float32(-0.199951171875))
+        weights, _ = self.step(model, x, "fp32")
+        numpy.testing.assert_allclose(weights["w"], -0.2, rtol=1e-7)
+
+    def test_operands_of_low_ops_are_16_bits_wide(self):
+        """1 + 2^-12 is 1 in f16: a product in 16 bits does not see the difference, one in f32 does."""
+        weight = numpy.full((1, 1), 1 + 2**-12, numpy.float32)
+        model = self.linear(weight, numpy.zeros(1, numpy.float32), 1)
+        x = numpy.ones((1, 1), numpy.float32)
+        for mode, expected in (("fp32", 1 + 2**-12), ("autocast", 1), ("half-grad", 1), ("half", 1)):
+            with self.subTest(mode):
+                options = [] if mode == "fp32" else ["--loss-scale", "none"]
+                self.assertEqual(self.step(model, x, mode, *options)[1], expected)
+
+
+if __name__ == "__main__":
+    unittest.main()
