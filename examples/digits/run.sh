@@ -8,10 +8,8 @@ here=$(dirname "$0")
 mkdir -p "$out"
 run() { printf '\n$ %s\n' "$*"; "$@"; }
 
-recipe=(--batch 30 --loss cross-entropy --optimizer adam:lr=1e-3)
-
-run halfstep compile "$here/mlp.onnx" "${recipe[@]}" -o "$out/digits"
-run halfstep inspect "$here/mlp.onnx" "${recipe[@]}" --phase memory
+run halfstep compile "$here/mlp.onnx" --batch 30 --loss cross-entropy --optimizer adam:lr=1e-3 \
+  -o "$out/digits"
 run "$out/digits" --epochs 40 --metric accuracy \
   --data x="$here/train.x.npy" --data label="$here/train.label.npy" \
   --validate x="$here/heldout.x.npy" --validate label="$here/heldout.label.npy" \
