@@ -10,7 +10,8 @@ using namespace halfstep::train;
 static constexpr SpecKey kKeys[] = {{"init_scale", "65536"},
                                     {"growth_factor", "2"},
                                     {"backoff_factor", "0.5"},
-                                    {"growth_interval", "2000"}};
+                                    {"growth_interval", "2000"},
+                                    {"max_skips", "20"}};
 
 llvm::Expected<LossScale> halfstep::bindLossScale(StringRef text) {
   if (text == "none")
@@ -39,6 +40,8 @@ llvm::Expected<LossScale> halfstep::bindLossScale(StringRef text) {
   setting("growth_factor", [](double v) { return v > 1; }, "must be above 1");
   setting("backoff_factor", [](double v) { return v > 0 && v < 1; }, "must lie between 0 and 1");
   setting("growth_interval", [](double v) { return v >= 1 && v == std::floor(v); },
+          "must be a whole number of steps");
+  setting("max_skips", [](double v) { return v >= 1 && v == std::floor(v); },
           "must be a whole number of steps");
   if (auto error = options.takeError())
     return std::move(error);

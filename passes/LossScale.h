@@ -29,7 +29,8 @@ struct LossScale {
 };
 
 /// `none`, a number, or `dynamic[:init_scale=65536,growth_factor=2,backoff_factor=0.5,
-/// growth_interval=2000]` (torch.amp.GradScaler's names and defaults). Errors are usage errors.
+/// growth_interval=2000]` (torch.amp.GradScaler's names and defaults), and max_skips=20, after how
+/// many skipped updates in a row a run stops. Errors are usage errors.
 llvm::Expected<LossScale> bindLossScale(llvm::StringRef text);
 
 } // namespace halfstep

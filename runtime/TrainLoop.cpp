@@ -11,9 +11,11 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 
 namespace halfstep::runtime {
 
@@ -36,6 +38,7 @@ private:
   Metadata position() const;
   Record trainStep(uint64_t epoch, uint64_t stepOfEpoch);
   Error brokenLoss(double loss) const;
+  Error skippedTooOften(const Record &record) const;
   void validate();
   void save();
   void say(const std::string &text) const;
@@ -52,12 +55,15 @@ private:
   std::optional<TrainingLog> log;
   std::optional<Progress> progress;
   uint64_t done = 0, total = 0; // steps
+  double skips = 0, mostSkips;  // updates left out in a row
   uint64_t validatedAt = UINT64_MAX, savedAt = UINT64_MAX;
 };
 
 Training::Training(Session &session, const Safetensors &weights, const RunOptions &options,
                    std::vector<std::string> inputs)
     : session(session), options(options), epochCounter(session.find(HS_COUNTER, "epoch")) {
+  const hs_tensor *limit = session.find(HS_HYPERPARAMETER, "max_skips");
+  mostSkips = limit ? limit->initial : std::numeric_limits<double>::infinity();
   if (!options.epochs && !options.steps)
     throw Error("", "it is not said how long to train")
         .help("add --epochs N or --steps N")
@@ -198,6 +204,9 @@ int Training::run() {
     progress->step(done, record.loss);
     if (!std::isfinite(record.loss) && !record.skipped)
       throw brokenLoss(record.loss);
+    skips = record.skipped ? skips + 1 : 0;
+    if (skips >= mostSkips)
+      throw skippedTooOften(record);
     if (LostPages::occurred())
       data->checkComplete();
 
@@ -226,6 +235,24 @@ int Training::run() {
     say("stopped after step " + std::to_string(done) + " of " + std::to_string(total) +
         (options.save.empty() ? "" : "; continue with --resume " + options.save));
   return interrupted ? 130 : 0;
+}
+
+/// The loss scale has come down as often as it may, and gradients still overflow.
+Error Training::skippedTooOften(const Record &record) const {
+  Error error("step " + std::to_string(done),
+              std::to_string(uint64_t(skips)) + " updates in a row were skipped");
+  std::ostringstream scale;
+  scale << record.scale;
+  if (std::isfinite(record.loss))
+    error.detail("gradients overflow at a loss scale of " + scale.str() + " too")
+        .help("begin with a smaller scale (--loss-scale dynamic:init_scale=X), keep sensitive nodes in "
+              "f32 (--pin REGEX=fp32) or train in bf16 (--half-type bf16)");
+  else
+    error.detail("the loss itself is not finite: the forward pass overflows, and no loss scale can "
+                 "help")
+        .help("keep the nodes that overflow in f32 (--pin REGEX=fp32), train in bf16 (--half-type "
+              "bf16) or lower the learning rate");
+  return error.exitWith(3);
 }
 
 /// One update: all its micro-batches, then the optimizer.

@@ -89,6 +89,31 @@ class HalfPrecisionTest(unittest.TestCase):
         weights, _ = self.step(model, x, "fp32")
         numpy.testing.assert_allclose(weights["w"], -0.2, rtol=1e-7)
 
+    def test_overflow_of_the_forward_pass_stops_the_run(self):
+        """1e5 is no f16 number: scaling the loss cannot help, and the run says so."""
+        model = self.linear(numpy.ones((1, 1), numpy.float32), numpy.zeros(1, numpy.float32), 1)
+        data = self.folder / "x.npy"
+        numpy.save(data, numpy.full((2, 1), 1e5, numpy.float32))
+        message = halfstep("train", model, "--batch", 2, "--loss", "mean", "--optimizer", "sgd",
+                           "--precision", "autocast", "--steps", 100, "--data", f"x={data}", code=3)
+        self.assertRegex(message, r"step 20: 20 updates in a row were skipped\n"
+                                  r"  the loss itself is not finite")
+
+    def test_overflow_of_the_backward_pass_is_recovered(self):
+        """The adjoint of the output is the scale, which is no f16 number until it has been halved."""
+        model = self.linear(numpy.ones((1, 1), numpy.float32), numpy.zeros(1, numpy.float32), 1)
+        data, log = self.folder / "x.npy", self.folder / "log.jsonl"
+        numpy.save(data, numpy.ones((1, 1), numpy.float32))
+        options = ["--batch", 1, "--loss", "mean", "--optimizer", "sgd:lr=0.5", "--precision",
+                   "half-grad", "--data", f"x={data}", "--log", log]
+        halfstep("train", model, "--steps", 6, "--loss-scale", "dynamic:init_scale=262144", *options)
+        self.assertEqual(logged(log, "skipped"), [True, True, True, False, False, False])
+        self.assertEqual(logged(log, "scale"), [262144, 131072, 65536, 32768, 32768, 32768])
+        self.assertEqual(logged(log, "loss"), [1, 1, 1, 1, 0, -1])
+        message = halfstep("train", model, "--steps", 6, "--loss-scale",
+                           "dynamic:init_scale=262144,max_skips=2", *options, code=3)
+        self.assertRegex(message, "gradients overflow at a loss scale of 131072 too")
+
     def test_operands_of_low_ops_are_16_bits_wide(self):
         """1 + 2^-12 is 1 in f16: a product in 16 bits does not see the difference, one in f32 does."""
         weight = numpy.full((1, 1), 1 + 2**-12, numpy.float32)
