@@ -68,6 +68,10 @@ LogicalResult Compilation::load() {
           << "dimension " << (dimension.name.empty() ? "0 of the input" : dimension.name)
           << " has no size; it is taken as " << dimension.size << " ("
           << (dimension.isLeading ? "--batch N" : "--bind " + dimension.name + "=N") << ")";
+  // A dump may be continued from another folder.
+  llvm::SmallString<128> source(options.model);
+  llvm::sys::fs::make_absolute(source);
+  module()->setAttr(table::attr::kSource, StringAttr::get(&mlirContext, source));
   module()->setAttr(table::attr::kRecipe, StringAttr::get(&mlirContext, recipe.toJson()));
   dump(Phase::Import);
   return success();
