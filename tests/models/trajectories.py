@@ -20,7 +20,7 @@ class TrajectoryTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def train(self, name, *command):
-        """Runs a training command; returns the losses of its steps and the bytes of its checkpoint."""
+        """Runs a training command; returns the losses of its steps and its checkpoint, as bytes."""
         log, checkpoint = self.folder / f"{name}.jsonl", self.folder / f"{name}.safetensors"
         run(*command, "--log", log, "--save", checkpoint)
         return logged(log, "loss"), checkpoint.read_bytes()
