@@ -133,7 +133,7 @@ FailureOr<Constant *> TableWriter::launch(table::LaunchOp op) {
     if (slices.size() != arguments + group.getOuts().size())
       return op.emitOpError("has ")
              << slices.size() << " slices for " << arguments + group.getOuts().size() << " values";
-    SmallVector<Attribute> results(ArrayRef(slices).drop_front(arguments));
+    auto results = llvm::to_vector(llvm::drop_begin(slices, arguments));
     slices.truncate(arguments);
     for (auto [result, out] : llvm::zip(results, group.getOuts())) {
       if (out >= int64_t(arguments))
