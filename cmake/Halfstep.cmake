@@ -43,10 +43,10 @@ function(halfstep_test NAME)
   add_test(NAME ${NAME} COMMAND ${NAME})
 endfunction()
 
-# halfstep_script_test(NAME FILE.py)
+# halfstep_script_test(NAME FILE.py [argument...])
 # A Python script that runs the programs, one ctest entry.
 function(halfstep_script_test NAME SCRIPT)
-  add_test(NAME ${NAME} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${SCRIPT})
+  add_test(NAME ${NAME} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${SCRIPT} ${ARGN})
   set_tests_properties(${NAME} PROPERTIES ENVIRONMENT_MODIFICATION
     "PATH=path_list_prepend:${CMAKE_RUNTIME_OUTPUT_DIRECTORY};PYTHONPATH=path_list_prepend:${TEST_PYTHONPATH};PYTHONPATH=path_list_prepend:${PROJECT_SOURCE_DIR}/tests")
 endfunction()
