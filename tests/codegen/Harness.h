@@ -43,7 +43,6 @@ public:
   mlir::ModuleOp module() { return *parsed; }
   const Kernel &operator[](llvm::StringRef name) { return kernels[name.str()]; }
 
-  bool isSplit(const std::string &name) const { return splits.count(name); }
   /// Runs a group of the module on its buffers, in one or two kernels.
   void run(kernel::GroupOp group, Buffers &buffers, int64_t pieces = 1);
 
