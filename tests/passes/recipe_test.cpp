@@ -119,12 +119,27 @@ TEST(Recipe, JsonHasEveryOption) {
                               {"optimizer", "sgd:lr=0.01"},
                               {"schedule", "constant"},
                               {"precision", "fp32"},
+                              {"half-type", "fp16"},
+                              {"loss-scale", ""},
+                              {"pin", llvm::json::Array{}},
                               {"clip-norm", 0.0},
                               {"batch", 0},
                               {"accumulate", 1},
+                              {"accumulate-type", "f32"},
                               {"bind", llvm::json::Object{{"batch \"n\"", 16}}},
                               {"train", llvm::json::Array{}},
                               {"freeze", llvm::json::Array{"\\.bias$"}},
                               {"cpu", "native"}};
   EXPECT_EQ(json, llvm::json::Value(std::move(expected)));
+}
+
+TEST(Recipe, Fp16ModesScaleTheLossByThemselves) {
+  Recipe recipe;
+  EXPECT_EQ(recipe.effectiveLossScale(), "none");
+  recipe.precision = "half-grad";
+  EXPECT_EQ(recipe.effectiveLossScale(), "dynamic");
+  recipe.halfType = "bf16";
+  EXPECT_EQ(recipe.effectiveLossScale(), "none");
+  recipe.lossScale = "1024";
+  EXPECT_EQ(recipe.effectiveLossScale(), "1024");
 }
