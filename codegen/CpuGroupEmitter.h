@@ -24,10 +24,12 @@ class CpuGroupEmitter {
 public:
   CpuGroupEmitter(KernelBuilder &b, kernel::GroupOp group);
 
-  int64_t units() const;
   void emit();
+  Work work() const;
 
 private:
+  int64_t units() const;
+
   // A unit of each form.
   void emitMapUnit(Value unit);
   void emitTransposeUnit(Value unit);

@@ -39,12 +39,12 @@ Work halfstep::codegen::divideWork(int64_t units, int64_t operations) {
 FailureOr<Work> halfstep::codegen::emitCpuKernel(OpBuilder &builder, GroupOp group) {
   OpBuilder::InsertionGuard guard(builder);
   KernelBuilder b(group.getLoc(), builder);
-  CpuGroupEmitter emitter(b, group);
   int64_t depth = KernelForm(group).depth;
   if (depth > 1 && !group.getPartial() && ColumnTree(depth).chunks > 1)
     return group.emitOpError("has a reduction of several chunks, which has to be split first");
+  CpuGroupEmitter emitter(b, group);
   emitter.emit();
-  return divideWork(emitter.units(), KernelForm(group).points());
+  return emitter.work();
 }
 
 /// How many columns are computed at a time. A power of two; it is not in the results' bits. A few
@@ -64,6 +64,8 @@ static int64_t chooseWidth(GroupOp group) {
 
 CpuGroupEmitter::CpuGroupEmitter(KernelBuilder &b, GroupOp group)
     : b(b), form(group), width(chooseWidth(group)) {}
+
+Work CpuGroupEmitter::work() const { return divideWork(units(), form.points()); }
 
 int64_t CpuGroupEmitter::units() const {
   switch (form.form) {
