@@ -166,7 +166,7 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
           isa<FloatType>(tensor.getElementType()))
         result.setType(tensor.clone(type));
     op->setAttr(attr::kReason, builder.getStringAttr(reason));
-    // `half` keeps no f32 value but losses: what was computed in f32 is rounded.
+    // Under `half` what a Full op computed in f32 is rounded.
     if (mode == "half" && !isNarrow(type) && reason == "category" &&
         categoryOf(op) == Precision::Full)
       for (Value result : op->getResults()) {

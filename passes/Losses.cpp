@@ -3,6 +3,7 @@
 // What `--loss NAME[:key=value,...]` means: the label that it needs, the ops that it builds and the
 // metrics that go with it. Keys and defaults are those of torch.nn.functional, plus
 //   axis    the class axis of cross-entropy (default 1, as PyTorch)
+//   ignore_index  none unless given: counting the samples that count costs a pass over the labels
 //   target  ids (default) or probabilities: what the label of cross-entropy holds. The data comes
 //           only after compilation, so it cannot be seen from the label.
 //

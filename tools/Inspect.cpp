@@ -27,8 +27,15 @@ static std::vector<std::string> phaseNames() {
 }
 
 static int inspectPhase(Compilation &compilation, Phase phase, llvm::StringRef format) {
-  if (failed(compilation.load()) || failed(compilation.checkTrains(phase)) ||
-      failed(compilation.advance(phase)))
+  if (failed(compilation.load()))
+    return compilation.exitCode();
+  if (auto finished = finishedPhase(compilation.module()); finished && *finished > phase)
+    throw runtime::Error(compilation.name(), "it is past the phase " + info(phase).name.str() +
+                                                 ": it has finished " +
+                                                 info(*finished).name.str())
+        .help("inspect the module that --dump-phases wrote after that phase, or the model")
+        .exitWith(2);
+  if (failed(compilation.checkTrains(phase)) || failed(compilation.advance(phase)))
     return compilation.exitCode();
   llvm::raw_ostream &os = llvm::outs();
   ModuleOp module = compilation.module();

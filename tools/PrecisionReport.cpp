@@ -30,8 +30,10 @@ void printPrecisionReport(ModuleOp module, llvm::raw_ostream &os) {
   json.object([&] {
     json.attribute("version", 1);
     json.attributeArray("nodes", [&] {
-      auto micro = module.lookupSymbol<func::FuncOp>("micro");
-      for (Operation &op : micro.front().without_terminator()) {
+      auto function = module.lookupSymbol<func::FuncOp>("micro");
+      if (!function) // not trained
+        function = module.lookupSymbol<func::FuncOp>("forward");
+      for (Operation &op : function.front().without_terminator()) {
         if (op.hasTrait<OpTrait::ConstantLike>())
           continue;
         json.object([&] {
