@@ -11,13 +11,7 @@ namespace halfstep::runtime {
 
 namespace {
 
-// Types of their own for what C++ has none, so that templates can tell them apart.
-struct Half {
-  uint16_t bits;
-};
-struct BFloat {
-  uint16_t bits;
-};
+// A type of its own, so that templates can tell it apart.
 struct Bool {
   uint8_t byte;
 };

@@ -19,7 +19,8 @@ static constexpr int64_t unitsPerTask = 64;
 
 CpuBackend::CpuBackend(const std::string &name, const hs_artefact &artefact, int threads)
     : name(name), artefact(artefact), state("state", artefact.state_bytes),
-      arena("activations", artefact.arena_bytes), pool(threads), inputs(artefact.input_count) {
+      arena("activations", artefact.arena_bytes), pool(threads), scratch(threads),
+      inputs(artefact.input_count) {
   // All lists first: resolving takes the addresses of their elements.
   size_t count = 0;
   for (const hs_program &program : artefact.programs)
@@ -87,6 +88,15 @@ CpuBackend::Call CpuBackend::resolveEntry(const hs_entry &entry, void **buffers)
   }
   case HS_GEMM:
     return resolveGemm(*static_cast<const hs_gemm *>(entry.detail), buffers, detail);
+  case HS_CONV:
+    return resolveConvolution(*static_cast<const hs_conv *>(entry.detail), buffers, detail);
+  case HS_POOL: {
+    poolings.push_back(
+        std::make_unique<Pooling>(*static_cast<const hs_pool *>(entry.detail), scratch));
+    const Pooling &pooling = *poolings.back();
+    detail = poolings.back().get();
+    return makeCall(pooling.kernel(), buffers, pooling.units(), pooling.grain());
+  }
   case HS_COPY:
     detail = const_cast<hs_slice *>(&entry.slices[0]);
     return makeCall(copyBytes, buffers, unitsOf(entry.slices[0]), unitsPerTask);
@@ -107,12 +117,24 @@ CpuBackend::Call CpuBackend::resolveGemm(const hs_gemm &gemm, void **buffers, vo
     return makeCall(gemm.has_bias ? multiplyDoublesWithBias : multiplyDoubles, buffers,
                     gemm.batch * gemm.m, grain);
   }
-  if (!oneDnn)
-    oneDnn = std::make_unique<OneDnn>(pool.threads());
-  gemms.push_back(std::make_unique<OneDnnGemm>(*oneDnn, gemm));
+  gemms.push_back(std::make_unique<OneDnnGemm>(library(), gemm));
   detail = gemms.back().get();
   hs_kernel run = gemm.has_bias ? OneDnnGemm::runWithBias : OneDnnGemm::run;
   return makeCall(run, buffers, gemms.back()->units(), 1);
+}
+
+CpuBackend::Call CpuBackend::resolveConvolution(const hs_conv &conv, void **buffers,
+                                                void *&detail) {
+  OneDnn *products = conv.c_type == HS_F64 ? nullptr : &library();
+  convolutions.push_back(std::make_unique<Convolution>(conv, scratch, products));
+  detail = convolutions.back().get();
+  return makeCall(Convolution::run, buffers, convolutions.back()->units(), 1);
+}
+
+OneDnn &CpuBackend::library() {
+  if (!oneDnn)
+    oneDnn = std::make_unique<OneDnn>(pool.threads());
+  return *oneDnn;
 }
 
 CpuBackend::Call CpuBackend::makeCall(hs_kernel kernel, void *const *buffers, int64_t units,

@@ -9,8 +9,10 @@
 #ifndef HALFSTEP_RUNTIME_CPUBACKEND_H
 #define HALFSTEP_RUNTIME_CPUBACKEND_H
 
+#include "runtime/Convolution.h"
 #include "runtime/Memory.h"
 #include "runtime/OneDnnGemm.h"
+#include "runtime/Pooling.h"
 #include "runtime/ThreadPool.h"
 #include "runtime/step_abi.h"
 
@@ -60,6 +62,8 @@ private:
                     void **pointer);
   Call resolveEntry(const hs_entry &entry, void **buffers);
   Call resolveGemm(const hs_gemm &gemm, void **buffers, void *&detail);
+  Call resolveConvolution(const hs_conv &conv, void **buffers, void *&detail);
+  OneDnn &library();
   Call makeCall(hs_kernel kernel, void *const *buffers, int64_t units, int64_t grain);
   [[noreturn]] void failUnbound(hs_program_kind kind) const;
 
@@ -68,8 +72,11 @@ private:
   Memory state, arena;
   ThreadPool pool;
   std::vector<void *> pointers; // of all calls, one list after the other
+  WorkerMemory scratch;
   std::unique_ptr<OneDnn> oneDnn;
   std::vector<std::unique_ptr<OneDnnGemm>> gemms;
+  std::vector<std::unique_ptr<Convolution>> convolutions;
+  std::vector<std::unique_ptr<Pooling>> poolings;
   std::vector<Input> inputs;
   std::array<Program, HS_PROGRAM_COUNT> programs;
 };

@@ -60,6 +60,22 @@ inline uint16_t floatToBfloat(float value) {
   return uint16_t(nan ? (bits >> 16) | 0x40u : rounded);
 }
 
+/// Types of their own for what C++ has none, for code that is written once for all types.
+struct Half {
+  uint16_t bits;
+};
+struct BFloat {
+  uint16_t bits;
+};
+inline float widen(Half value) { return halfToFloat(value.bits); }
+inline float widen(BFloat value) { return bfloatToFloat(value.bits); }
+inline float widen(float value) { return value; }
+inline double widen(double value) { return value; }
+inline void narrow(float value, Half &to) { to.bits = floatToHalf(value); }
+inline void narrow(float value, BFloat &to) { to.bits = floatToBfloat(value); }
+inline void narrow(float value, float &to) { to = value; }
+inline void narrow(double value, double &to) { to = value; }
+
 /// f64 to f32 rounded to odd: what lies between two f32 goes to the odd one. A further rounding to
 /// a type at least two bits narrower then gives what one rounding from f64 gives (Boldo, Melquiond
 /// 2008).

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HALFSTEP_ABI_VERSION 2u
+#define HALFSTEP_ABI_VERSION 3u
 
 /* Storage types. HS_BOOL is one byte, 0 or 1. */
 typedef enum hs_type {
@@ -78,7 +78,9 @@ typedef enum hs_entry_kind {
   HS_LAUNCH = 0, /* detail: hs_launch; slices: the kernel's buffers */
   HS_GEMM = 1,   /* detail: hs_gemm; slices: a, b, bias if it has one, c */
   HS_COPY = 2,   /* no detail; slices: destination, source; the same size */
-  HS_FILL = 3    /* no detail; slices: destination, set to zero bytes */
+  HS_FILL = 3,   /* no detail; slices: destination, set to zero bytes */
+  HS_CONV = 4,   /* detail: hs_conv; slices: see hs_conv_kind */
+  HS_POOL = 5    /* detail: hs_pool; slices: see hs_pool_kind */
 } hs_entry_kind;
 
 typedef struct hs_launch {
@@ -98,6 +100,49 @@ typedef struct hs_gemm {
   int64_t a_stride, b_stride, c_stride; /* from one matrix of the batch to the next */
   int64_t lda, ldb, ldc;                /* from one stored row to the next */
 } hs_gemm;
+
+/* A window that slides over three spatial dimensions, of which missing ones come first and have
+ * size 1: output o reads input o * stride - pad + k * dilation for each k below kernel, where that
+ * is below input. */
+typedef struct hs_window {
+  int64_t kernel[3], stride[3], dilation[3], pad[3];
+  int64_t input[3], output[3];
+} hs_window;
+
+/* Convolutions in groups; x is [batch, groups * input_channels, input...], w is [groups *
+ * output_channels, input_channels, kernel...], y is [batch, groups * output_channels, output...].
+ * Accumulate in f32 (f64 for f64). */
+typedef enum hs_conv_kind {
+  HS_CONV_FORWARD = 0,        /* slices: x, w, y */
+  HS_CONV_INPUT_GRADIENT = 1, /* slices: dy, w, dx */
+  HS_CONV_WEIGHT_GRADIENT = 2 /* slices: dy, x, dw: `parts` partial sums, each of the shape of w */
+} hs_conv_kind;
+
+typedef struct hs_conv {
+  uint32_t kind;                                          /* hs_conv_kind */
+  uint32_t a_type, b_type, c_type;                        /* hs_type, in the order of the slices */
+  int64_t batch, groups, input_channels, output_channels; /* channels of one group */
+  int64_t parts;
+  hs_window window;
+} hs_conv;
+
+/* Pooling of `planes` (batch times channels) planes; x has the window's input sizes, y its output
+ * sizes. A maximum is NaN if a number under the window is; its adjoint goes to the first maximum.
+ * An average is over the points under the window that lie in x or in padding that counts. */
+typedef enum hs_pool_kind {
+  HS_POOL_MAX = 0,             /* slices: x, y */
+  HS_POOL_AVERAGE = 1,         /* slices: x, y */
+  HS_POOL_MAX_GRADIENT = 2,    /* slices: x, dy, dx */
+  HS_POOL_AVERAGE_GRADIENT = 3 /* slices: dy, dx */
+} hs_pool_kind;
+
+typedef struct hs_pool {
+  uint32_t kind; /* hs_pool_kind */
+  uint32_t type; /* hs_type of all slices */
+  int64_t planes;
+  hs_window window;
+  int64_t counted_front[3], counted_behind[3]; /* padding that counts */
+} hs_pool;
 
 typedef struct hs_entry {
   uint32_t kind; /* hs_entry_kind */

@@ -1,0 +1,188 @@
+//===- Convolution.cpp - Convolutions and their adjoints as matrix products -------------------===//
+//
+// What is decided when a convolution is loaded; ConvolutionRunner.h has what runs.
+//
+//===------------------------------------------------------------------------------------------===//
+
+#include "runtime/Convolution.h"
+
+#include "runtime/ConvolutionRunner.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace halfstep::runtime {
+
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// The size of even parts of `whole`, none above `most`.
+static int64_t evenPart(int64_t whole, int64_t most) {
+  return ceilDiv(whole, ceilDiv(whole, most));
+}
+
+ConvolutionBlock chooseConvolutionBlock(const hs_conv &conv) {
+  // A block's patches and outputs: a quarter of a megabyte of f32, which second-level caches hold.
+  constexpr int64_t elements = 1 << 16;
+  // With fewer columns, or rows of the gradients' products, packing shows.
+  constexpr int64_t leastColumns = 128, rows = 192;
+  // Multiply-adds that are worth a thread: about 10 microseconds of one core.
+  constexpr int64_t worthwhile = 1 << 19;
+  // Input gradients of 16 bits are summed up in scratch memory: a bound for it.
+  constexpr int64_t planeElements = 1 << 20;
+
+  int64_t points = volumeOf(conv.window.kernel), outputs = volumeOf(conv.window.output);
+  ConvolutionBlock block{1, outputs, conv.input_channels};
+  if (conv.kind != HS_CONV_FORWARD) {
+    int64_t most = std::max<int64_t>(1, rows / points);
+    if (conv.kind == HS_CONV_INPUT_GRADIENT && conv.c_type != HS_F32 && conv.c_type != HS_F64)
+      most = std::clamp<int64_t>(planeElements / volumeOf(conv.window.input), 1, most);
+    block.channels = evenPart(block.channels, most);
+  }
+  int64_t patch = block.channels * points;
+  int64_t columns = std::max(leastColumns, elements / (patch + conv.output_channels));
+  if (outputs > columns) {
+    block.outputs = ceilDiv(evenPart(outputs, columns), 16) * 16; // whole vectors
+    return block;
+  }
+  int64_t enough = ceilDiv(worthwhile, patch * conv.output_channels * outputs);
+  int64_t images = std::min({conv.batch, columns / outputs, enough});
+  if (conv.kind == HS_CONV_WEIGHT_GRADIENT)
+    images = std::min(images, ceilDiv(conv.batch, conv.parts));
+  block.images = evenPart(conv.batch, images);
+  return block;
+}
+
+Convolution::Convolution(const hs_conv &conv, WorkerMemory &scratch, OneDnn *oneDnn)
+    : conv(conv), scratch(scratch), oneDnn(oneDnn), points(volumeOf(conv.window.kernel)),
+      inputs(volumeOf(conv.window.input)), outputs(volumeOf(conv.window.output)),
+      block(chooseConvolutionBlock(conv)), imageBlocks(ceilDiv(conv.batch, block.images)),
+      outputBlocks(ceilDiv(outputs, block.outputs)),
+      channelBlocks(ceilDiv(conv.input_channels, block.channels)), storageType(conv.a_type),
+      operandType(conv.a_type), sumType(conv.a_type == HS_F64 ? HS_F64 : HS_F32) {
+  decideWhatIsInPlace();
+  if (!BlockProduct::isSupported(gemmOf(block.channels, tile(0).columns()))) {
+    operandType = HS_F32;
+    decideWhatIsInPlace();
+  }
+  reserveScratch();
+  createProducts();
+}
+
+void Convolution::decideWhatIsInPlace() {
+  const hs_window &window = conv.window;
+  bool readsEachOnce = points == 1 && inputs == outputs && window.stride[0] == 1 &&
+                       window.stride[1] == 1 && window.stride[2] == 1;
+  bool isOperand = storageType == operandType, isSum = storageType == sumType;
+  isPatchless =
+      block.images == 1 && readsEachOnce && (isKind(HS_CONV_INPUT_GRADIENT) ? isSum : isOperand);
+  isOutputInPlace = block.images == 1 && (isKind(HS_CONV_FORWARD) ? isSum : isOperand);
+}
+
+void Convolution::reserveScratch() {
+  int64_t rows = block.channels * points, columns = tile(0).columns();
+  auto elementsIf = [](bool isNeeded, int64_t elements) {
+    return isNeeded ? ceilDiv(elements, 16) * 16 : 0;
+  };
+  bool isWidened = storageType != operandType, isNarrow = storageType != sumType;
+  bool isForward = isKind(HS_CONV_FORWARD), isOfInput = isKind(HS_CONV_INPUT_GRADIENT);
+  offsets.outputs = elementsIf(!isPatchless, rows * columns);
+  offsets.filters = offsets.outputs + elementsIf(!isOutputInPlace, conv.output_channels * columns);
+  offsets.sums = offsets.filters +
+                 elementsIf(isWidened && (isForward || isOfInput), conv.output_channels * rows);
+  int64_t sums = isForward   ? 0
+                 : isOfInput ? elementsIf(isNarrow, block.images * block.channels * inputs)
+                             : rows * conv.output_channels;
+  uint64_t bytes = sumType == HS_F64 ? sizeof(double) : sizeof(float);
+  scratch.reserve(uint64_t(offsets.sums + sums) * bytes);
+}
+
+void Convolution::createProducts() {
+  bool sumsUp = isKind(HS_CONV_WEIGHT_GRADIENT);
+  int64_t lastChannels = conv.input_channels - (channelBlocks - 1) * block.channels;
+  for (int64_t columns : {tile(0).columns(), tile(tiles() - 1).columns()})
+    for (int64_t channels : {block.channels, lastChannels})
+      for (bool accumulate : {false, sumsUp}) {
+        bool isShort = columns < tile(0).columns(), isThin = channels < block.channels;
+        auto &product = products[size_t(isThin * 4 + isShort * 2 + accumulate)];
+        if (!product)
+          product = std::make_unique<BlockProduct>(oneDnn, gemmOf(channels, columns), accumulate);
+      }
+}
+
+const BlockProduct &Convolution::product(int64_t channels, int64_t columns, bool accumulate) const {
+  bool isShort = columns < tile(0).columns(), isThin = channels < block.channels;
+  return *products[size_t(isThin * 4 + isShort * 2 + accumulate)];
+}
+
+int64_t Convolution::units() const {
+  switch (conv.kind) {
+  case HS_CONV_FORWARD:
+    return tiles() * conv.groups;
+  case HS_CONV_INPUT_GRADIENT:
+    return imageBlocks * conv.groups * channelBlocks;
+  default:
+    return conv.parts * conv.groups * channelBlocks;
+  }
+}
+
+Convolution::Tile Convolution::tile(int64_t index) const {
+  int64_t image = index / outputBlocks * block.images,
+          output = index % outputBlocks * block.outputs;
+  return {image, std::min(block.images, conv.batch - image), output,
+          std::min(block.outputs, outputs - output)};
+}
+
+/// The product of a block of so many channels and columns.
+hs_gemm Convolution::gemmOf(int64_t channels, int64_t columns) const {
+  int64_t rows = channels * points;
+  int64_t filterLeading = storageType == operandType ? conv.input_channels * points : rows;
+  int64_t patchLeading = isPatchless ? inputs : columns;
+  int64_t outputLeading = isOutputInPlace ? outputs : columns;
+  hs_gemm gemm{};
+  gemm.a_type = gemm.b_type = operandType;
+  gemm.c_type = sumType;
+  gemm.batch = 1;
+  switch (conv.kind) {
+  case HS_CONV_FORWARD:
+    gemm.m = conv.output_channels, gemm.n = columns, gemm.k = rows;
+    gemm.lda = filterLeading, gemm.ldb = patchLeading, gemm.ldc = outputLeading;
+    break;
+  case HS_CONV_INPUT_GRADIENT:
+    gemm.transpose_a = 1;
+    gemm.m = rows, gemm.n = columns, gemm.k = conv.output_channels;
+    gemm.lda = filterLeading, gemm.ldb = outputLeading, gemm.ldc = patchLeading;
+    break;
+  default:
+    gemm.transpose_b = 1;
+    gemm.m = rows, gemm.n = conv.output_channels, gemm.k = columns;
+    gemm.lda = patchLeading, gemm.ldb = outputLeading, gemm.ldc = conv.output_channels;
+  }
+  // A batch of one matrix, but oneDNN asks for a stride that is not 0.
+  gemm.a_stride = gemm.m * gemm.k, gemm.b_stride = gemm.k * gemm.n, gemm.c_stride = gemm.m * gemm.n;
+  return gemm;
+}
+
+void Convolution::run(void *const *buffers, int64_t lo, int64_t hi) {
+  auto &self = *static_cast<const Convolution *>(buffers[3]);
+  std::optional<OnOneThread> guard;
+  if (self.oneDnn)
+    guard.emplace();
+  auto runUnits = [&](auto storage, auto operand, auto sum) {
+    Runner<decltype(storage), decltype(operand), decltype(sum)> runner(self, buffers);
+    for (int64_t unit = lo; unit < hi; ++unit)
+      runner.run(unit);
+  };
+  bool isWidened = self.storageType != self.operandType;
+  switch (self.storageType) {
+  case HS_F64:
+    return runUnits(double(), double(), double());
+  case HS_F16:
+    return isWidened ? runUnits(Half(), float(), float()) : runUnits(Half(), Half(), float());
+  case HS_BF16:
+    return isWidened ? runUnits(BFloat(), float(), float()) : runUnits(BFloat(), BFloat(), float());
+  default:
+    return runUnits(float(), float(), float());
+  }
+}
+
+} // namespace halfstep::runtime

@@ -1,0 +1,37 @@
+//===- Pooling.h - Maxima and means under a sliding window --------------------------*- C++ -*-===//
+#ifndef HALFSTEP_RUNTIME_POOLING_H
+#define HALFSTEP_RUNTIME_POOLING_H
+
+#include "runtime/Memory.h"
+#include "runtime/step_abi.h"
+
+namespace halfstep::runtime {
+
+/// A pooling or its adjoint, of fixed shape, ready to run. Planes of 16 bits are widened into
+/// scratch memory, computed in f32 and rounded once.
+class Pooling {
+public:
+  /// Reserves scratch for every worker.
+  Pooling(const hs_pool &pool, WorkerMemory &scratch);
+
+  /// The range kernel. A unit is a plane: each number is computed by one thread in one order.
+  /// Buffers: those of the kind, the Pooling.
+  hs_kernel kernel() const;
+
+  int64_t units() const { return pool.planes; }
+  /// Units that are worth a task.
+  int64_t grain() const;
+
+private:
+  template <typename Storage, typename Number, uint32_t Kind>
+  static void run(void *const *buffers, int64_t lo, int64_t hi);
+  template <typename Storage, typename Number> hs_kernel kernelOfKind() const;
+
+  const hs_pool &pool;
+  WorkerMemory &scratch;
+  const int64_t inputs, outputs; // of a plane
+};
+
+} // namespace halfstep::runtime
+
+#endif

@@ -1,0 +1,87 @@
+//===- Window.h - What a sliding window reads ---------------------------------------*- C++ -*-===//
+//
+// A point of a window meets the input in a rectangle of outputs. The walks here give a row of them
+// at a time, so that what is done with a row is a plain loop.
+//
+//===------------------------------------------------------------------------------------------===//
+#ifndef HALFSTEP_RUNTIME_WINDOW_H
+#define HALFSTEP_RUNTIME_WINDOW_H
+
+#include "runtime/step_abi.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace halfstep::runtime {
+
+inline int64_t volumeOf(const int64_t (&sizes)[3]) { return sizes[0] * sizes[1] * sizes[2]; }
+
+/// Numbers from `first` to below `last`.
+struct Range {
+  int64_t first, last;
+
+  bool contains(int64_t number) const { return first <= number && number < last; }
+};
+
+/// The outputs of one dimension for which the point `k` of the window lies in the input.
+inline Range outputsInside(const hs_window &window, int dimension, int64_t k) {
+  int64_t stride = window.stride[dimension], input = window.input[dimension];
+  int64_t start = k * window.dilation[dimension] - window.pad[dimension];
+  int64_t first = start < 0 ? (-start + stride - 1) / stride : 0;
+  int64_t last = start < input ? (input - 1 - start) / stride + 1 : 0;
+  last = std::min(last, window.output[dimension]);
+  return {std::min(first, last), last};
+}
+
+/// What the outputs of one row read with one point of the window.
+struct WindowRow {
+  int64_t output; // of the row's first output, counted from where the walk began
+  int64_t length; // outputs of the row
+  int64_t input;  // of the output `inside.first`
+  Range inside;   // outputs of the row that read the input; the others read padding
+};
+
+/// Calls `visit(WindowRow)` for the outputs [begin, end) of one plane, row by row; `k` is the point
+/// of the window.
+template <typename Visit>
+inline void forEachRow(const hs_window &window, const int64_t (&k)[3], int64_t begin, int64_t end,
+                       Visit visit) {
+  int64_t width = window.output[2], height = window.output[1];
+  int64_t column = begin % width, row = begin / width % height, plane = begin / width / height;
+  const Range columns = outputsInside(window, 2, k[2]), rows = outputsInside(window, 1, k[1]),
+              planes = outputsInside(window, 0, k[0]);
+  auto position = [&](int dimension, int64_t output) {
+    return output * window.stride[dimension] - window.pad[dimension] +
+           k[dimension] * window.dilation[dimension];
+  };
+  for (int64_t output = begin; output < end;) {
+    int64_t length = std::min(width - column, end - output);
+    WindowRow part{output - begin, length, 0, {length, length}};
+    if (rows.contains(row) && planes.contains(plane)) {
+      part.inside.first = std::clamp<int64_t>(columns.first - column, 0, length);
+      part.inside.last = std::clamp<int64_t>(columns.last - column, part.inside.first, length);
+      part.input = (position(0, plane) * window.input[1] + position(1, row)) * window.input[2] +
+                   position(2, column + part.inside.first);
+    }
+    visit(part);
+    output += length;
+    column = 0;
+    if (++row == height) {
+      row = 0;
+      ++plane;
+    }
+  }
+}
+
+/// Calls `visit(k)` for every point of the window, row-major.
+template <typename Visit> inline void forEachPoint(const hs_window &window, Visit visit) {
+  int64_t k[3];
+  for (k[0] = 0; k[0] < window.kernel[0]; ++k[0])
+    for (k[1] = 0; k[1] < window.kernel[1]; ++k[1])
+      for (k[2] = 0; k[2] < window.kernel[2]; ++k[2])
+        visit(k);
+}
+
+} // namespace halfstep::runtime
+
+#endif
