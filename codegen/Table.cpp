@@ -5,9 +5,7 @@
 //===---------------------------------------------------------------------------------------===//
 
 #include "codegen/Table.h"
-#include "codegen/Constants.h"
-#include "ir/TableDialect.h"
-#include "runtime/step_abi.h"
+#include "codegen/CallDetails.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SetVector.h"
@@ -18,29 +16,6 @@ using namespace mlir;
 using namespace halfstep;
 using namespace halfstep::codegen;
 using llvm::Constant;
-
-/// The hs_type of an element type.
-static std::optional<hs_type> typeOf(Type type) {
-  if (type.isF32())
-    return HS_F32;
-  if (type.isF64())
-    return HS_F64;
-  if (type.isF16())
-    return HS_F16;
-  if (type.isBF16())
-    return HS_BF16;
-  if (type.isInteger(1))
-    return HS_BOOL;
-  if (type.isUnsignedInteger(8))
-    return HS_U8;
-  if (type.isSignlessInteger(8))
-    return HS_I8;
-  if (type.isSignlessInteger(32))
-    return HS_I32;
-  if (type.isSignlessInteger(64))
-    return HS_I64;
-  return std::nullopt;
-}
 
 /// The names of the ONNX nodes that an operation was made from.
 static std::string nodesOf(Location location) {
@@ -67,7 +42,7 @@ private:
   FailureOr<Constant *> program(StringRef name);
   FailureOr<Constant *> entry(Operation &op);
   FailureOr<Constant *> launch(table::LaunchOp op);
-  FailureOr<Constant *> gemm(table::GemmOp op);
+  template <typename Op> FailureOr<Constant *> call(hs_entry_kind kind, Op op, StringRef name);
   Constant *slice(table::SliceAttr slice);
   Constant *entry(hs_entry_kind kind, Operation *op, ArrayRef<Attribute> slices, Constant *detail,
                   StringRef name);
@@ -93,7 +68,7 @@ Constant *TableWriter::slice(table::SliceAttr slice) {
 
 FailureOr<Constant *> TableWriter::tensor(table::TensorOp op) {
   auto type = cast<RankedTensorType>(op.getType());
-  std::optional<hs_type> element = typeOf(type.getElementType());
+  std::optional<hs_type> element = storageTypeOf(type.getElementType());
   if (!element)
     return op.emitOpError("has no storage type for ") << type.getElementType();
   if (!op.getSlice())
@@ -147,36 +122,13 @@ FailureOr<Constant *> TableWriter::launch(table::LaunchOp op) {
   return entry(HS_LAUNCH, op, slices, detail, op.getKernel());
 }
 
-FailureOr<Constant *> TableWriter::gemm(table::GemmOp op) {
-  auto typeOfValue = [](Value value) { return cast<RankedTensorType>(value.getType()); };
-  RankedTensorType a = typeOfValue(op.getA()), b = typeOfValue(op.getB()),
-                   result = typeOfValue(op.getC());
-  auto rows = [](RankedTensorType type) { return type.getDimSize(type.getRank() - 2); };
-  auto columns = [](RankedTensorType type) { return type.getDimSize(type.getRank() - 1); };
-  if (a.getRank() < 2 || b.getRank() < 2 || result.getRank() < 2)
-    return op.emitOpError("needs matrices");
-  int64_t m = rows(result), n = columns(result), k = op.getTransA() ? rows(a) : columns(a);
-  int64_t batch = result.getNumElements() / (m * n);
-  auto stride = [&](RankedTensorType type) -> FailureOr<int64_t> {
-    int64_t size = rows(type) * columns(type), matrices = type.getNumElements() / size;
-    if (matrices != 1 && matrices != batch)
-      return op.emitOpError("repeats an operand along some of the batch dimensions only");
-    return matrices == 1 ? 0 : size;
-  };
-  FailureOr<int64_t> aStride = stride(a), bStride = stride(b);
-  if (failed(aStride) || failed(bStride))
+/// A library call: the slices are the op's.
+template <typename Op>
+FailureOr<Constant *> TableWriter::call(hs_entry_kind kind, Op op, StringRef name) {
+  FailureOr<Constant *> detail = detailOf(op, c);
+  if (failed(detail))
     return failure();
-  SmallVector<Constant *> members;
-  for (RankedTensorType type : {a, b, result}) {
-    std::optional<hs_type> element = typeOf(type.getElementType());
-    if (!element)
-      return op.emitOpError("has no storage type for ") << type.getElementType();
-    members.push_back(c.u32(*element));
-  }
-  members.append({c.u32(op.getTransA()), c.u32(op.getTransB()), c.u32(bool(op.getBias()))});
-  for (int64_t number : {batch, m, n, k, *aStride, *bStride, m * n, columns(a), columns(b), n})
-    members.push_back(c.i64(number));
-  return entry(HS_GEMM, op, op.getSlicesAttr().getValue(), c.address(c.structure(members)), "gemm");
+  return entry(kind, op, op.getSlicesAttr().getValue(), *detail, name);
 }
 
 FailureOr<Constant *> TableWriter::entry(Operation &op) {
@@ -185,8 +137,12 @@ FailureOr<Constant *> TableWriter::entry(Operation &op) {
     return op.emitOpError("needs a slice for each operand and result: has the memory phase run?");
   if (auto launchOp = dyn_cast<table::LaunchOp>(op))
     return launch(launchOp);
-  if (auto gemmOp = dyn_cast<table::GemmOp>(op))
-    return gemm(gemmOp);
+  if (auto gemm = dyn_cast<table::GemmOp>(op))
+    return call(HS_GEMM, gemm, "gemm");
+  if (auto conv = dyn_cast<table::ConvOp>(op))
+    return call(HS_CONV, conv, "conv_" + table::stringifyConvKind(conv.getKind()).str());
+  if (auto pool = dyn_cast<table::PoolOp>(op))
+    return call(HS_POOL, pool, "pool_" + table::stringifyPoolKind(pool.getKind()).str());
   if (isa<table::CopyOp>(op))
     return entry(HS_COPY, &op, {slices[1], slices[0]}, c.null(), "copy");
   if (isa<table::ZeroOp>(op))

@@ -4,7 +4,7 @@ include "ir/OpBase.td"
 
 def MatmulOp : Train_Op<"matmul", (ins AnyStaticShapeTensor:$a, AnyStaticShapeTensor:$b),
       (ins DefaultValuedAttr<BoolAttr, "false">:$transA,
-           DefaultValuedAttr<BoolAttr, "false">:$transB)> {
+           DefaultValuedAttr<BoolAttr, "false">:$transB), 1, [OwnEntry]> {
   let summary = "op(a) op(b), batched over leading dimensions that broadcast";
   let description = [{
     Rank 2 or more. `transA`/`transB` transpose the last two dimensions of an operand. Accumulates

@@ -48,6 +48,10 @@ def NotDifferentiable : NativeOpTrait<"NotDifferentiable"> {
   let cppNamespace = "::halfstep::train";
 }
 
+// An entry of the table of its own instead of a part of a kernel: operands and result lie in memory,
+// row-major.
+def OwnEntry : NativeOpTrait<"OwnEntry"> { let cppNamespace = "::halfstep::train"; }
+
 // One C++ local per operand, named as in the entry; `from` yields operand $i.
 class Locals<dag operands, string from> {
   string text = !interleave(

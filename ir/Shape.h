@@ -15,6 +15,15 @@
 
 namespace halfstep::train {
 
+/// How a window moves over the spatial dimensions: all pads in front, then all behind.
+struct Sliding {
+  llvm::ArrayRef<int64_t> strides, dilations, pads;
+};
+/// Of an op or its adaptor.
+template <typename Op> Sliding slidingOf(Op op) {
+  return {op.getStrides(), op.getDilations(), op.getPads()};
+}
+
 class ShapeBuilder {
 public:
   using Shape = mlir::FailureOr<llvm::SmallVector<int64_t>>;
@@ -43,6 +52,27 @@ public:
   Shape scalar(llvm::ArrayRef<Tensor> operands);
   /// Rank 0; integer labels lack `axis` of `x`, float labels have its shape.
   Shape crossEntropy(Tensor x, Tensor label, int64_t axis);
+
+  /// The numbers of places of a window of `kernel` that slides over `sizes`.
+  Shape slide(llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> kernel,
+              const Sliding &sliding);
+  /// [batch, output channels, ...] of x, [batch, channels, sizes...], and w, [output channels,
+  /// channels of a group, kernel...].
+  Shape convolution(Tensor x, Tensor w, const Sliding &sliding, int64_t groups);
+  /// The shape of x or w, of which `sizes` or `kernel` are the spatial sizes, if that makes a
+  /// convolution of the shape of dy.
+  Shape convolutionInput(Tensor dy, Tensor w, llvm::ArrayRef<int64_t> sizes, const Sliding &sliding,
+                         int64_t groups);
+  Shape convolutionWeight(Tensor dy, Tensor x, llvm::ArrayRef<int64_t> kernel,
+                          const Sliding &sliding, int64_t groups);
+  Shape pool(Tensor x, llvm::ArrayRef<int64_t> kernel, const Sliding &sliding);
+  /// `countedPads` are part of the pads.
+  Shape averagePool(Tensor x, llvm::ArrayRef<int64_t> kernel, const Sliding &sliding,
+                    llvm::ArrayRef<int64_t> countedPads);
+  /// The shape of x, of which `sizes` are the spatial sizes, if that makes a pooling of the shape
+  /// of dy.
+  Shape poolInput(Tensor dy, llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> kernel,
+                  const Sliding &sliding);
 
   /// The result type, after the check that no two operands have different float types.
   mlir::LogicalResult infer(mlir::ValueRange operands, llvm::function_ref<Shape()> shape,

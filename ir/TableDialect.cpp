@@ -1,10 +1,12 @@
 //===- TableDialect.cpp - What a step does, in order ----------------------===//
 
 #include "ir/TableDialect.h"
+#include "ir/Shape.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
+using namespace halfstep;
 using namespace halfstep::table;
 
 #include "ir/TableDialect.cpp.inc"
@@ -41,6 +43,62 @@ LogicalResult GemmOp::verify() {
   if (getBias() && (c.getRank() == 0 || getBias().getType() != c.clone(c.getShape().take_back())))
     return emitOpError("needs a bias with an element for each column, not ")
            << getBias().getType();
+  return success();
+}
+
+std::array<RankedTensorType, 3> table::ConvOp::getConvolution() {
+  auto a = cast<RankedTensorType>(getA().getType()), b = cast<RankedTensorType>(getB().getType()),
+       c = cast<RankedTensorType>(getC().getType());
+  switch (getKind()) {
+  case ConvKind::Forward:
+    return {a, b, c};
+  case ConvKind::InputGradient:
+    return {c, b, a};
+  case ConvKind::WeightGradient:
+    return {b, c.clone(c.getShape().drop_front()), a};
+  }
+  llvm_unreachable("kind of convolution");
+}
+
+LogicalResult table::ConvOp::verify() {
+  if (getKind() == ConvKind::WeightGradient && getC().getType().getRank() < 1)
+    return emitOpError("needs a dimension of parts");
+  auto [x, w, y] = getConvolution();
+  auto expected = train::ShapeBuilder(getLoc(), getOperationName())
+                      .convolution(x, w, train::slidingOf(*this), getGroups());
+  if (failed(expected))
+    return failure();
+  return ArrayRef(*expected) == y.getShape() ? success()
+                                             : emitOpError("has a y of another shape: ") << y;
+}
+
+std::array<RankedTensorType, 2> PoolOp::getPooling() {
+  auto first = cast<RankedTensorType>(getInputs()[0].getType()),
+       last = cast<RankedTensorType>(getOutput().getType());
+  switch (getKind()) {
+  case PoolKind::Max:
+  case PoolKind::Average:
+    return {first, last};
+  case PoolKind::MaxGradient:
+  case PoolKind::AverageGradient:
+    return {last, cast<RankedTensorType>(getInputs().back().getType())};
+  }
+  llvm_unreachable("kind of pooling");
+}
+
+LogicalResult PoolOp::verify() {
+  bool needsBoth = getKind() == PoolKind::MaxGradient;
+  if (getInputs().size() != (needsBoth ? 2 : 1))
+    return emitOpError("needs ") << (needsBoth ? "x and dy" : "one operand");
+  auto [x, y] = getPooling();
+  auto expected = train::ShapeBuilder(getLoc(), getOperationName())
+                      .averagePool(x, getKernel(), train::slidingOf(*this), getCountedPads());
+  if (failed(expected))
+    return failure();
+  if (ArrayRef(*expected) != y.getShape())
+    return emitOpError("has a y of another shape: ") << y;
+  if (needsBoth && getInputs()[0].getType() != getOutput().getType())
+    return emitOpError("computes an adjoint of another shape than x");
   return success();
 }
 

@@ -110,6 +110,54 @@ def GemmOp : Entry<"gemm", [Pure]> {
   let hasVerifier = 1;
 }
 
+// The numbers are hs_conv_kind's and hs_pool_kind's (runtime/step_abi.h).
+def ConvKindAttr : I32EnumAttr<"ConvKind", "a convolution or which of its adjoints", [
+    I32EnumAttrCase<"Forward", 0, "forward">, I32EnumAttrCase<"InputGradient", 1, "input_gradient">,
+    I32EnumAttrCase<"WeightGradient", 2, "weight_gradient">]> {
+  let cppNamespace = "::halfstep::table";
+}
+def PoolKindAttr : I32EnumAttr<"PoolKind", "a pooling or its adjoint", [
+    I32EnumAttrCase<"Max", 0, "max">, I32EnumAttrCase<"Average", 1, "average">,
+    I32EnumAttrCase<"MaxGradient", 2, "max_gradient">,
+    I32EnumAttrCase<"AverageGradient", 3, "average_gradient">]> {
+  let cppNamespace = "::halfstep::table";
+}
+
+def ConvOp : Entry<"conv", [Pure]> {
+  let summary = "a convolution (x, w) or an adjoint of it: (dy, w) or (dy, x)";
+  let description = [{
+    As `train.conv`. The weight gradient is a number of partial sums, [parts, shape of w...] in f32
+    (f64 for f64), each over a fixed share of the batch, so that they can be computed at once; who
+    reads it adds them up.
+  }];
+  let arguments = (ins ConvKindAttr:$kind, AnyStaticShapeTensor:$a, AnyStaticShapeTensor:$b,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$pads, I64Attr:$groups, OptionalAttr<SliceArrayAttr>:$slices);
+  let results = (outs AnyStaticShapeTensor:$c);
+  let assemblyFormat = "$kind $a `,` $b attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The types of x, w (without parts) and y in this order, whichever of them the op computes.
+    std::array<::mlir::RankedTensorType, 3> getConvolution();
+  }];
+}
+
+def PoolOp : Entry<"pool", [Pure]> {
+  let summary = "a pooling (x) or its adjoint: (x, dy) of the maximum, (dy) of the average";
+  let description = "As `train.max_pool` and `train.average_pool`.";
+  let arguments = (ins PoolKindAttr:$kind, Variadic<AnyStaticShapeTensor>:$inputs,
+                       DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads,
+                       DenseI64ArrayAttr:$countedPads, OptionalAttr<SliceArrayAttr>:$slices);
+  let results = (outs AnyStaticShapeTensor:$output);
+  let assemblyFormat = "$kind $inputs attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The types of x and y, whichever of them the op computes.
+    std::array<::mlir::RankedTensorType, 2> getPooling();
+  }];
+}
+
 def CopyOp : Entry<"copy", [Pure]> {
   let summary = "the same bytes in another slice";
   let arguments = (ins AnyStaticShapeTensor:$source, OptionalAttr<SliceArrayAttr>:$slices);

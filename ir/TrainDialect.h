@@ -31,6 +31,10 @@ enum class ReductionKind { Add, Max, Min };
 template <typename ConcreteOp>
 class NotDifferentiable : public mlir::OpTrait::TraitBase<ConcreteOp, NotDifferentiable> {};
 
+/// Computed by an entry of its own: operands and result lie in memory, row-major.
+template <typename ConcreteOp>
+class OwnEntry : public mlir::OpTrait::TraitBase<ConcreteOp, OwnEntry> {};
+
 using ScalarGradient = llvm::function_ref<llvm::SmallVector<Expr>(llvm::ArrayRef<Expr> operands,
                                                                   Expr y, Expr dy)>;
 /// The adjoints of an elementwise op's operands, each as one `train.map` of the scalar formula.

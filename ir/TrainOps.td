@@ -3,9 +3,11 @@
 include "ir/ElementwiseOps.td"
 include "ir/ReductionOps.td"
 include "ir/ContractionOps.td"
+include "ir/ConvolutionOps.td"
 include "ir/MovementOps.td"
 include "ir/NormalisationOps.td"
 include "ir/LossOps.td"
+include "ir/WindowOps.td"
 
 def AdjointOp : Op<Train_Dialect, "adjoint", [Pure, NotDifferentiable]> {
   let summary = "the adjoint of a primal value, from the contributions of its uses";

@@ -10,6 +10,7 @@
 #include "passes/BiasedProduct.h"
 #include "passes/FusionGroup.h"
 #include "passes/Passes.h"
+#include "passes/WindowEntries.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace halfstep {
@@ -307,6 +308,37 @@ struct FormKernels : halfstep::impl::FormKernelsPassBase<FormKernels> {
         .getResult(0);
   }
 
+  /// Convolutions and pooling.
+  void windowEntry(OpBuilder &b, OpBuilder &symbols, func::FuncOp function, Operation *op) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(materialised(b, operand));
+    Value result = op->getResult(0), computed = createWindowEntry(b, op, operands);
+    bool isPartial = typeOf(computed).getRank() != typeOf(result).getRank();
+    memory[result] =
+        isPartial ? sumOfParts(b, symbols, function, computed, typeOf(result)) : computed;
+  }
+
+  /// The sum over the first dimension, rounded once.
+  Value sumOfParts(OpBuilder &b, OpBuilder &symbols, func::FuncOp function, Value parts,
+                   RankedTensorType type) {
+    int64_t count = typeOf(parts).getDimSize(0), elements = type.getNumElements();
+    if (count == 1 && typeOf(parts).getElementType() == type.getElementType())
+      return b.create<table::AliasOp>(parts.getLoc(), type, parts);
+    auto group = kernel::GroupOp::create(
+        symbols, parts.getLoc(), symbol(function, "_sum_of_parts"), {count, elements},
+        kernel::Buffer{typeOf(parts).getElementType(), {elements, 1}},
+        {kernel::Buffer{type.getElementType(), {0, 1}}},
+        [](OpBuilder &b, Location l, ValueRange elements) -> SmallVector<Value> {
+          return {b.create<kernel::ReduceOp>(l, elements[0].getType(), kernel::ReduceKind::Add,
+                                             elements[0], kernel::ReduceOver::Rows)};
+        });
+    return b
+        .create<table::LaunchOp>(parts.getLoc(), type,
+                                 FlatSymbolRefAttr::get(group.getSymNameAttr()), parts, ArrayAttr())
+        .getResult(0);
+  }
+
   void formKernels(func::FuncOp function) {
     FusionPlan plan(function, fuse);
     Operation *terminator = function.front().getTerminator();
@@ -326,6 +358,8 @@ struct FormKernels : halfstep::impl::FormKernelsPassBase<FormKernels> {
       } else if (auto matmul = dyn_cast<MatmulOp>(step.op); matmul && !isFinishedByReader(matmul)) {
         memory[matmul.getY()] =
             product(entries, symbols, function, matmul.getLoc(), matmul, Value());
+      } else if (step.op->hasTrait<OwnEntry>() && !isa<MatmulOp>(step.op)) {
+        windowEntry(entries, symbols, function, step.op);
       }
     }
     for (OpOperand &operand : terminator->getOpOperands())

@@ -7,8 +7,8 @@
 //   - a transposition of a matrix product's operand is a flag of the product, and a batch that
 //     only one operand has joins the rows: [b, m, k] x [k, n] is [b m, k] x [k, n];
 //   - a widening cast belongs to each of its readers: what is kept in memory is the narrow value;
-//   - what strides cannot express, and what is needed in memory as it stands (operands of products,
-//     results), is the result of a copy: a `train.map` that yields its operand.
+//   - what strides cannot express, and what is needed in memory as it stands (operands of entries
+//     of their own, results), is the result of a copy: a `train.map` that yields its operand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -149,7 +149,7 @@ struct NormaliseForKernels
       function.walk([](MatmulOp op) { simplifyProduct(op); });
       // In program order: an operand of a reshape is in memory before the reshape is looked at.
       function.walk([](Operation *op) {
-        if (isa<MatmulOp, func::ReturnOp>(op))
+        if (op->hasTrait<OwnEntry>() || isa<func::ReturnOp>(op))
           for (OpOperand &operand : op->getOpOperands())
             materialise(operand);
         bool isStuck = isa<ReshapeOp>(op) && resolve(op->getResult(0)).root == op->getResult(0);
