@@ -12,7 +12,7 @@ ArrayRef<ImportRule> importRules() {
   static const std::vector<ImportRule> all = [] {
     std::vector<ImportRule> rules;
     for (ArrayRef<ImportRule> family :
-         {elementwiseRules(), movementRules(), contractionRules(), reductionRules()})
+         {elementwiseRules(), movementRules(), contractionRules(), reductionRules(), windowRules()})
       llvm::append_range(rules, family);
     return rules;
   }();

@@ -32,6 +32,11 @@ llvm::ArrayRef<ImportRule> elementwiseRules();
 llvm::ArrayRef<ImportRule> movementRules();
 llvm::ArrayRef<ImportRule> contractionRules();
 llvm::ArrayRef<ImportRule> reductionRules();
+llvm::ArrayRef<ImportRule> windowRules();
+
+/// `x + bias`, where x is a contraction's result: autocast rounds the bias with it, so that the
+/// addition has the contraction's category.
+mlir::Value addBias(OpBinder &b, mlir::Value x, mlir::Value bias);
 
 /// All rows.
 llvm::ArrayRef<ImportRule> importRules();

@@ -79,9 +79,7 @@ LogicalResult gemm(OpBinder &b) {
     return b.bind(0, result);
 
   SmallVector<int64_t> sizes(sizesOf(result));
-  Value sum = b.create<train::AddOp>({result, scaled((*operands)[2], beta)});
-  if (sum)
-    train::setCategory(sum.getDefiningOp(), train::Precision::Low);
+  Value sum = addBias(b, result, scaled((*operands)[2], beta));
   if (sum && sizesOf(sum) != ArrayRef(sizes))
     return b.error() << "its third operand, " << (*operands)[2].getType()
                      << ", does not broadcast to the product, " << result.getType();
@@ -96,5 +94,12 @@ const ImportRule rules[] = {
 } // namespace
 
 ArrayRef<ImportRule> contractionRules() { return rules; }
+
+Value addBias(OpBinder &b, Value x, Value bias) {
+  Value sum = b.create<train::AddOp>({x, bias});
+  if (sum)
+    train::setCategory(sum.getDefiningOp(), train::Precision::Low);
+  return sum;
+}
 
 } // namespace halfstep

@@ -35,22 +35,43 @@ class Program:
         self.record = json.loads((DATA / f"{base}.json").read_text())
         self.losses = self.record["modes"]["fp32"]["loss"]
         self.steps = self.record["steps"]
-        if base == "digits_mlp":
-            self.x, self.label = (folder / f"digits.{kind}.npy" for kind in ("x", "label"))
-            for kind, path in (("x", self.x), ("label", self.label)):
-                parts = [numpy.load(DIGITS / f"{part}.{kind}.npy") for part in ("train", "heldout")]
-                numpy.save(path, numpy.concatenate(parts))
-        else:
-            self.x, self.label = (DATA / f"{base}.{kind}.npy" for kind in ("x", "label"))
+        made = {"digits_mlp": digits, "digits_cnn_plain": digit_images, "keknet": noise}.get(base)
+        place = folder if made else DATA
+        self.x, self.label = (place / f"{base}.{kind}.npy" for kind in ("x", "label"))
+        if made:
+            for path, array in zip((self.x, self.label), made()):
+                numpy.save(path, array)
         self.model = DIGITS / "mlp.onnx" if name == "digits_mlp" else DATA / f"{name}.onnx"
 
     def recipe(self):
+        schedule = self.record["schedule"]
         return ["--batch", self.record["batch"], "--loss", self.record["loss"],
-                "--optimizer", self.record["optimizer"]]
+                "--optimizer", self.record["optimizer"],
+                *(["--schedule", schedule] if schedule else [])]
 
     def data(self):
         label = ["--data", f"label={self.label}"] if self.label.exists() else []
         return ["--data", f"x={self.x}", *label]
+
+
+def digits():
+    """All samples of the digits example."""
+    return [numpy.concatenate([numpy.load(DIGITS / f"{part}.{kind}.npy")
+                               for part in ("train", "heldout")]) for kind in ("x", "label")]
+
+
+def digit_images():
+    x, label = digits()
+    return x.reshape(-1, 1, 8, 8), label
+
+
+def noise():
+    """The samples that keknet was recorded with, drawn again."""
+    generator = numpy.random.default_rng(7)
+    for shape in ((64, 10), (10, 1), (240, 8)):  # drawn before them, for other programs
+        generator.standard_normal(shape, dtype=numpy.float32)
+    return [generator.standard_normal((80, channels, 16, 16)).astype(numpy.float16)
+            for channels in (3, 64)]
 
 
 def logged(path, key):

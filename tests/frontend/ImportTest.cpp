@@ -167,17 +167,18 @@ TEST(Import, WrongAmountsOfNumbersAreErrors) {
 
 TEST(Import, RefusalsComeTogether) {
   Model model(17);
-  model.input("x", {1, 3, 8, 8}).weight("w", {4, 3, 3, 3}).weight("b", {4});
-  model.node("Conv", {"x", "w", "b"}, {"c"}).node("Relu", {"c"}, {"r"});
-  model.node("GlobalAveragePool", {"r"}, {"g"}).node("Frobnicate", {"g"}, {"f"});
+  model.input("x", {1, 3, 8, 8}).weight("w", {3, 4, 3, 3}).weight("b", {4});
+  model.node("ConvTranspose", {"x", "w", "b"}, {"c"}).node("Relu", {"c"}, {"r"});
+  model.node("GlobalLpPool", {"r"}, {"g"}).node("Frobnicate", {"g"}, {"f"});
   model.lastNode().set_domain("com.example");
   model.proto.add_opset_import()->set_domain("com.example");
   model.node("Erf", {"x"}, {"dead"}); // nothing reads it
   model.output("f");
   std::string text = import(model);
   EXPECT_TRUE(contains(text, {"FILE: 3 nodes cannot be imported",
-                              "c_node: Conv (operator set 17) is not supported (in front of: w, b)",
-                              "g_node: GlobalAveragePool (operator set 17) is not supported",
+                              "c_node: ConvTranspose (operator set 17) is not supported (in front "
+                              "of: w, b)",
+                              "g_node: GlobalLpPool (operator set 17) is not supported",
                               "f_node: Frobnicate (domain com.example) is not supported",
                               "help: 'halfstep ops' lists what can be imported"}));
   EXPECT_FALSE(contains(text, {"Erf"}));

@@ -28,7 +28,7 @@ class HalfPrecisionTest(unittest.TestCase):
         return log
 
     def test_losses_scales_and_skips_are_those_of_pytorch(self):
-        for name in ("linear8", "mlp10", "digits_mlp"):
+        for name in ("linear8", "mlp10", "digits_mlp", "keknet", "digits_cnn_plain"):
             program = Program(name, self.folder)
             scale = ["--loss-scale", "none"] if program.record["loss_scale"] == "none" else []
             for mode in ("autocast", "half-grad"):

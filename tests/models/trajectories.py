@@ -10,7 +10,8 @@ import onnxruntime
 
 from support import Program, halfstep, logged, run
 
-NAMES = ["linear8", "mlp10", "mlp10.default_export", "digits_mlp", "digits_mlp.default_export"]
+NAMES = ["linear8", "mlp10", "mlp10.default_export", "digits_mlp", "digits_mlp.default_export",
+         "keknet", "digits_cnn_plain"]
 
 
 class TrajectoryTest(unittest.TestCase):
@@ -34,7 +35,7 @@ class TrajectoryTest(unittest.TestCase):
                 numpy.testing.assert_allclose(losses, program.losses, rtol=1e-5, atol=0)
 
     def test_same_bits_in_memory_and_as_executable_for_any_number_of_threads(self):
-        for name in ("linear8", "mlp10", "digits_mlp"):
+        for name in ("linear8", "mlp10", "digits_mlp", "keknet", "digits_cnn_plain"):
             program = Program(name, self.folder)
             executable = self.folder / f"{name}.train"
             halfstep("compile", program.model, *program.recipe(), "-o", executable)
