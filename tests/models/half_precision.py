@@ -44,13 +44,16 @@ class HalfPrecisionTest(unittest.TestCase):
                         numpy.testing.assert_allclose(logged(log, "lr"), expected["lr"], rtol=1e-12)
 
     def test_half_stays_near_fp32_where_pytorch_does_not(self):
-        """With Adam's eps of 1e-8, zero in f16, PyTorch's .half() ends in NaN."""
-        program = Program("digits_mlp", self.folder)
-        final = program.record["modes"]["fp32"]["loss"][-1]
-        for half_type in BOUNDS:
-            with self.subTest(half_type):
-                log = self.train(program, "half", half_type)
-                self.assertLess(abs(logged(log, "loss")[-1] / final - 1), 0.05)
+        """With Adam's eps of 1e-8, zero in f16, PyTorch's .half() ends in NaN on the digits; with
+        RMSprop's of 1e-7 it ends at 1.758 on keknet, 36 % away."""
+        for name, bound in (("digits_mlp", 0.05), ("digits_cnn_plain", 0.05), ("keknet", 0.01)):
+            program = Program(name, self.folder)
+            scale = ["--loss-scale", "none"] if program.record["loss_scale"] == "none" else []
+            final = program.record["modes"]["fp32"]["loss"][-1]
+            for half_type in BOUNDS:
+                with self.subTest(name, half_type=half_type):
+                    log = self.train(program, "half", half_type, *scale)
+                    self.assertLess(abs(logged(log, "loss")[-1] / final - 1), bound)
 
     def linear(self, weight, bias, features):
         """y = x W^T + b as an ONNX file."""
