@@ -80,9 +80,12 @@ class PyTorch:
         for kind, path in (("x", program.x), ("label", program.label)):
             if path.exists():
                 numpy.save(folder / f"{kind}.npy", numpy.load(path))
+        # With libgomp's default, a second thread that spins while others want its CPU costs
+        # PyTorch ten times the step.
         self.process = subprocess.Popen(
             [sys.executable, BENCH / "pytorch.py", precision, str(threads), folder], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env={"GOMP_SPINCOUNT": "1000", **os.environ})
 
     def __enter__(self):
         return self
