@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From process start to the end of the first step: bench/start.sh, with halfstep on the PATH and
-# hyperfine installed. The first loss is known just before the process ends, so these times bound it.
+# hyperfine installed. The first loss is known just before the process ends: these times bound it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$(mktemp -d)

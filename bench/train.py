@@ -81,7 +81,7 @@ class PyTorch:
             if path.exists():
                 numpy.save(folder / f"{kind}.npy", numpy.load(path))
         # With libgomp's default, PyTorch's second thread spins; where others want that CPU, its
-        # steps take ten times as long (measured).
+        # steps take five times as long (measured).
         self.process = subprocess.Popen(
             [sys.executable, BENCH / "pytorch.py", precision, str(threads), folder], text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -130,7 +130,7 @@ def load():
 
 
 def main():
-    print(f"{datetime.date.today()}, {processor()}, {os.cpu_count()} CPUs, load at start {load()}\n")
+    print(f"{datetime.date.today()}, {processor()}, {os.cpu_count()} CPUs, load {load()}\n")
     print("| model | precision | threads | halfstep, µs a step | PyTorch, µs a step | ratio "
           "| halfstep, MB | PyTorch, MB |\n|---|---|---|---|---|---|---|---|")
     for name in STEPS:
