@@ -51,7 +51,7 @@ void padToSame(Window &window, ArrayRef<int64_t> input, bool isUpper) {
 }
 
 /// A last window may reach beyond the padding, but starts in the input or in front of it.
-void completeLastWindow(Window &window, ArrayRef<int64_t> input) {
+LogicalResult completeLastWindow(OpBinder &b, Window &window, ArrayRef<int64_t> input) {
   size_t rank = input.size();
   for (size_t i = 0; i < rank; ++i) {
     int64_t front = window.pads[i], &behind = window.pads[rank + i], stride = window.strides[i];
@@ -59,11 +59,16 @@ void completeLastWindow(Window &window, ArrayRef<int64_t> input) {
     if (room < 0)
       continue; // the shape rule refuses it
     int64_t count = (room + stride - 1) / stride + 1;
-    if ((count - 1) * stride >= input[i] + front)
+    if ((count - 1) * stride >= input[i] + front) {
+      if (b.opset < 22)
+        return b.error() << "has a last window that starts behind its input, which PyTorch and "
+                            "newer operator sets leave out; export it with operator set 22";
       --count;
+    }
     if (count != room / stride + 1)
       behind = (count - 1) * stride + window.extent(i) - input[i] - front;
   }
+  return success();
 }
 
 /// The window of a node that slides `kernel` over `input`.
@@ -93,8 +98,8 @@ FailureOr<Window> windowOf(OpBinder &b, ArrayRef<int64_t> input, ArrayRef<int64_
   else if (autoPad != "NOTSET" && !autoPad.empty())
     return b.error() << "has an auto_pad '" << autoPad << "', which ONNX does not know";
   window.ownPads = window.pads;
-  if (b.integer("ceil_mode", 0))
-    completeLastWindow(window, input);
+  if (b.integer("ceil_mode", 0) && failed(completeLastWindow(b, window, input)))
+    return failure();
   return window;
 }
 

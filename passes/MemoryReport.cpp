@@ -30,6 +30,13 @@ static std::string describe(RankedTensorType type) {
   return text;
 }
 
+/// Whether the entry computes what is only there to be added up.
+static bool isPartialSum(Operation *entry) {
+  auto conv = dyn_cast<ConvOp>(entry);
+  return conv && conv.getKind() == ConvKind::WeightGradient &&
+         cast<RankedTensorType>(conv.getC().getType()).getDimSize(0) > 1;
+}
+
 /// `copied`: there is a 16-bit copy, so that a parameter is a master.
 static StringRef classOf(Role role, bool copied) {
   switch (role) {
@@ -93,7 +100,7 @@ private:
   void addProgram(func::FuncOp program) {
     StringRef name = program.getSymName();
     // Optimizers have no activations: what they keep for a while is workspace.
-    StringRef memoryClass = name == "init" || name == "update" ? "workspace" : "activations";
+    bool isOptimizer = name == "init" || name == "update";
     llvm::DenseMap<Operation *, unsigned> position;
     for (Operation &op : program.front())
       if (!isa<AliasOp>(op))
@@ -116,10 +123,11 @@ private:
                                 .str();
         if (op.getNumResults() > 1)
           label += ":" + std::to_string(result.getResultNumber());
-        report.slices.push_back({label, nodesOf(op.getLoc()), memoryClass.str(),
-                                 describe(cast<RankedTensorType>(result.getType())),
-                                 report.stateBytes + slice.getOffset(), slice.getBytes(), first,
-                                 last});
+        bool isWorkspace = isOptimizer || isPartialSum(&op);
+        report.slices.push_back(
+            {label, nodesOf(op.getLoc()), isWorkspace ? "workspace" : "activations",
+             describe(cast<RankedTensorType>(result.getType())),
+             report.stateBytes + slice.getOffset(), slice.getBytes(), first, last});
       }
     }
     entries += position.size();

@@ -23,8 +23,9 @@ static int64_t evenPart(int64_t whole, int64_t most) {
 ConvolutionBlock chooseConvolutionBlock(const hs_conv &conv) {
   // A block's patches and outputs: a quarter of a megabyte of f32, which second-level caches hold.
   constexpr int64_t elements = 1 << 16;
-  // With fewer columns, or rows of the gradients' products, packing shows.
-  constexpr int64_t leastColumns = 128, rows = 192;
+  // With fewer columns packing shows, as with fewer rows, which are the depth of a forward product
+  // and a side of the gradients'.
+  constexpr int64_t leastColumns = 128, mostDepth = 2048, enoughRows = 192;
   // Multiply-adds that are worth a thread: about 10 microseconds of one core.
   constexpr int64_t worthwhile = 1 << 19;
   // Input gradients of 16 bits are summed up in scratch memory: a bound for it.
@@ -32,12 +33,11 @@ ConvolutionBlock chooseConvolutionBlock(const hs_conv &conv) {
 
   int64_t points = volumeOf(conv.window.kernel), outputs = volumeOf(conv.window.output);
   ConvolutionBlock block{1, outputs, conv.input_channels};
-  if (conv.kind != HS_CONV_FORWARD) {
-    int64_t most = std::max<int64_t>(1, rows / points);
-    if (conv.kind == HS_CONV_INPUT_GRADIENT && conv.c_type != HS_F32 && conv.c_type != HS_F64)
-      most = std::clamp<int64_t>(planeElements / volumeOf(conv.window.input), 1, most);
-    block.channels = evenPart(block.channels, most);
-  }
+  int64_t rows = conv.kind == HS_CONV_FORWARD ? mostDepth : enoughRows;
+  int64_t channels = std::max<int64_t>(1, rows / points);
+  if (conv.kind == HS_CONV_INPUT_GRADIENT && conv.c_type != HS_F32 && conv.c_type != HS_F64)
+    channels = std::clamp<int64_t>(planeElements / volumeOf(conv.window.input), 1, channels);
+  block.channels = evenPart(block.channels, channels);
   int64_t patch = block.channels * points;
   int64_t columns = std::max(leastColumns, elements / (patch + conv.output_channels));
   if (outputs > columns) {
@@ -97,7 +97,7 @@ void Convolution::reserveScratch() {
 }
 
 void Convolution::createProducts() {
-  bool sumsUp = isKind(HS_CONV_WEIGHT_GRADIENT);
+  bool sumsUp = isKind(HS_CONV_WEIGHT_GRADIENT) || (isKind(HS_CONV_FORWARD) && channelBlocks > 1);
   int64_t lastChannels = conv.input_channels - (channelBlocks - 1) * block.channels;
   for (int64_t columns : {tile(0).columns(), tile(tiles() - 1).columns()})
     for (int64_t channels : {block.channels, lastChannels})

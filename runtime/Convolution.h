@@ -9,10 +9,11 @@
 //   weight gradient  dw = dy patches(x)^T, computed as its transpose, whose operands pack faster
 //
 // The work is cut into blocks whose patches stay in the cache: of outputs of one image, or of whole
-// small images side by side; for the gradients also of channels. Blocks depend on the shape alone
-// and each runs on one thread, in one order, so that the bits do not depend on the number of
-// threads. What two blocks would both add to is not shared out: the input gradient of a channel of
-// an image belongs to one block, and weight gradients are partial sums that the plan adds up.
+// small images side by side, and of channels. Blocks depend on the shape alone and each runs on one
+// thread, in one order, so that the bits do not depend on the number of threads. What two blocks
+// would both add to is not shared out: an output's channels follow each other, the input gradient
+// of a channel of an image belongs to one block, and weight gradients are partial sums that the
+// plan adds up.
 //
 // Three types: of storage, of a product's operands (that of storage, or f32 where this CPU has no
 // product of it) and of sums (f32; f64 for f64).

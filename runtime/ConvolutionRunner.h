@@ -97,10 +97,9 @@ public:
   void run(int64_t unit) const {
     if (of.isKind(HS_CONV_FORWARD))
       return forward(of.tile(unit / conv.groups), unit % conv.groups);
-    int64_t channel = unit % of.channelBlocks * of.block.channels;
     int64_t group = unit / of.channelBlocks % conv.groups;
     int64_t block = unit / of.channelBlocks / conv.groups;
-    Channels channels{group, channel, std::min(of.block.channels, conv.input_channels - channel)};
+    Channels channels = channelsOf(unit % of.channelBlocks, group);
     if (of.isKind(HS_CONV_INPUT_GRADIENT))
       inputGradient(block, channels);
     else
@@ -112,6 +111,11 @@ private:
     int64_t group, first, count;
   };
 
+  Channels channelsOf(int64_t block, int64_t group) const {
+    int64_t first = block * of.block.channels;
+    return {group, first, std::min(of.block.channels, conv.input_channels - first)};
+  }
+
   Storage *inputPlane(int64_t image, const Channels &channels) const {
     return x + ((image * conv.groups + channels.group) * conv.input_channels + channels.first) *
                    of.inputs;
@@ -122,13 +126,15 @@ private:
   int64_t filterSize() const { return conv.input_channels * of.points; }
 
   void forward(const Tile &tile, int64_t group) const {
-    Channels channels{group, 0, conv.input_channels};
     Sum *result = scratch + of.offsets.outputs;
     if constexpr (std::is_same_v<Storage, Sum>)
       if (of.isOutputInPlace)
         result = outputPlane(tile.image, group, 0) + tile.output;
-    of.product(channels.count, tile.columns(), false)
-        .run(worker, filtersOf(channels), patchesOf(tile, channels), result);
+    for (int64_t block = 0; block < of.channelBlocks; ++block) {
+      Channels channels = channelsOf(block, group);
+      of.product(channels.count, tile.columns(), block != 0)
+          .run(worker, filtersOf(channels), patchesOf(tile, channels), result);
+    }
     if (of.isOutputInPlace)
       return;
     for (int64_t channel = 0; channel < conv.output_channels; ++channel)

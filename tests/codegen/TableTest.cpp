@@ -166,6 +166,52 @@ TEST_F(TableTest, IsReadAndRun) {
   EXPECT_EQ(biased.slices[2].offset, 128u);
 }
 
+TEST_F(TableTest, DescribesWindows) {
+  OwningOpRef<ModuleOp> module = parse(R"mlir(
+module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", halfstep.micro_batches = 1 : i64, halfstep.recipe = "{}", halfstep.state_bytes = 8192 : i64} {
+  func.func @infer(%dy: tensor<2x6x5x9xf16>, %x: tensor<2x4x9x8xf16>) {
+    %w = table.conv weight_gradient %dy, %x {strides = array<i64: 2, 1>, dilations = array<i64: 1, 2>, pads = array<i64: 1, 0, 1, 3>, groups = 2 : i64, slices = [#table.slice<0, 0, 1080>, #table.slice<0, 1088, 1152>, #table.slice<1, 0, 864>]}
+      : (tensor<2x6x5x9xf16>, tensor<2x4x9x8xf16>) -> tensor<3x6x2x3x2xf32>
+    %y = table.pool average %x {kernel = array<i64: 3, 2>, strides = array<i64: 2, 3>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 0, 2, 1>, countedPads = array<i64: 1, 0, 1, 0>, slices = [#table.slice<0, 1088, 1152>, #table.slice<1, 1024, 240>]}
+      : (tensor<2x4x9x8xf16>) -> tensor<2x4x5x3xf16>
+    return
+  }
+})mlir");
+  ASSERT_TRUE(module);
+  FailureOr<CompiledArtefact> compiled = compileModule(*module, target);
+  ASSERT_TRUE(succeeded(compiled));
+  auto artefact = runtime::Artefact::load("test", compiled->sharedObject);
+  const hs_program &program = artefact->tables().programs[HS_INFER];
+  ASSERT_EQ(program.entry_count, 2u);
+  auto three = [](const int64_t(&numbers)[3]) {
+    return std::vector<int64_t>(numbers, numbers + 3);
+  };
+  using Numbers = std::vector<int64_t>;
+
+  ASSERT_EQ(program.entries[0].kind, HS_CONV);
+  const auto &conv = *static_cast<const hs_conv *>(program.entries[0].detail);
+  EXPECT_EQ(conv.kind, HS_CONV_WEIGHT_GRADIENT);
+  EXPECT_EQ(Numbers({conv.a_type, conv.b_type, conv.c_type}), Numbers({HS_F16, HS_F16, HS_F32}));
+  EXPECT_EQ(Numbers({conv.batch, conv.groups, conv.input_channels, conv.output_channels}),
+            Numbers({2, 2, 2, 3}));
+  EXPECT_EQ(conv.parts, 3);
+  EXPECT_EQ(three(conv.window.kernel), Numbers({1, 3, 2}));
+  EXPECT_EQ(three(conv.window.stride), Numbers({1, 2, 1}));
+  EXPECT_EQ(three(conv.window.dilation), Numbers({1, 1, 2}));
+  EXPECT_EQ(three(conv.window.pad), Numbers({0, 1, 0}));
+  EXPECT_EQ(three(conv.window.input), Numbers({1, 9, 8}));
+  EXPECT_EQ(three(conv.window.output), Numbers({1, 5, 9}));
+
+  ASSERT_EQ(program.entries[1].kind, HS_POOL);
+  const auto &pool = *static_cast<const hs_pool *>(program.entries[1].detail);
+  EXPECT_EQ(pool.kind, HS_POOL_AVERAGE);
+  EXPECT_EQ(pool.type, HS_F16);
+  EXPECT_EQ(pool.planes, 8);
+  EXPECT_EQ(three(pool.window.output), Numbers({1, 5, 3}));
+  EXPECT_EQ(three(pool.counted_front), Numbers({0, 1, 0}));
+  EXPECT_EQ(three(pool.counted_behind), Numbers({0, 1, 0}));
+}
+
 TEST_F(TableTest, ExportsOneSymbol) {
   OwningOpRef<ModuleOp> module = parse(planned);
   FailureOr<std::string> ir = compileToLlvmIr(*module, target);

@@ -137,3 +137,24 @@ TEST_F(MemoryReportTest, Json) {
                           {"last", 3}};
   EXPECT_EQ((*object.getArray("slices"))[1], llvm::json::Value(std::move(relu)));
 }
+
+TEST(MemoryReport, PartialSumsAreWorkspace) {
+  mlir::MLIRContext context;
+  context.loadDialect<table::TableDialect, mlir::func::FuncDialect>();
+  for (auto [parts, memoryClass] : {std::pair("1", "activations"), {"3", "workspace"}}) {
+    std::string source = "module attributes {halfstep.state_bytes = 0 : i64, "
+                         "halfstep.arena_bytes = 384 : i64} {\n"
+                         "func.func @micro(%dy: tensor<2x4x3xf32>, %x: tensor<2x2x5xf32>) {\n"
+                         "%dw = table.conv weight_gradient %dy, %x {strides = array<i64: 1>, "
+                         "dilations = array<i64: 1>, pads = array<i64: 0, 0>, groups = 1 : i64, "
+                         "slices = [#table.slice<2, 0, 96>, #table.slice<3, 0, 80>, "
+                         "#table.slice<1, 0, 288>]} : (tensor<2x4x3xf32>, tensor<2x2x5xf32>) -> "
+                         "tensor<" +
+                         std::string(parts) + "x4x2x3xf32>\nreturn\n}\n}";
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+    ASSERT_TRUE(module);
+    MemoryReport report = MemoryReport::of(*module);
+    ASSERT_EQ(report.slices.size(), 1u);
+    EXPECT_EQ(report.slices[0].memoryClass, memoryClass);
+  }
+}

@@ -276,6 +276,7 @@ const ConvCase convCases[] = {
      40,
      {1, 9, 8},
      {{1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}},
+    {"deep", 2, 1, 300, 4, {1, 5, 4}, {{1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}},
     {"strided", 3, 1, 6, 8, {1, 15, 14}, {{1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}},
     {"gaps", 2, 1, 4, 5, {1, 9, 9}, {{1, 2, 1}, {1, 3, 4}}},
     {"dilated", 2, 1, 4, 5, {1, 12, 13}, {{1, 3, 3}, {1, 1, 2}, {1, 2, 3}, {0, 2, 3}, {0, 1, 4}}},
@@ -328,6 +329,7 @@ TEST(ConvBlock, LargeConvolutionsAreCutAndSmallOnesAreNot) {
     EXPECT_GE(large.outputs, 64);
     EXPECT_EQ(large.outputs % 16, 0);
     EXPECT_EQ(large.channels < 64, kind != HS_CONV_FORWARD);
+    EXPECT_LT(block(kind, 1, 512, 14).channels, 512);
     ConvolutionBlock small = block(kind, 64, 16, 4);
     EXPECT_GT(small.images, 1);
     EXPECT_EQ(small.outputs, 16);
