@@ -89,6 +89,16 @@ def AssignPrecisionPass : Pass<"assign-precision", "::mlir::ModuleOp"> {
   let dependentDialects = ["::halfstep::train::TrainDialect"];
 }
 
+def LegalizePrecisionPass : Pass<"legalize-precision", "::mlir::ModuleOp"> {
+  let summary = "Widen what the target cannot multiply in 16 bits";
+  let description = [{
+    A contraction in a type that the target has no products of works in f32 instead, for the reason
+    "target", and its result is rounded to the type that `assign-precision` wished.
+  }];
+  let options = [Option<"target", "target", "std::string", "\"cpu\"", "cpu, sm_75 or sm_80">];
+  let dependentDialects = ["::halfstep::train::TrainDialect"];
+}
+
 def ExpandAdjointsPass : Pass<"expand-adjoints", "::mlir::ModuleOp"> {
   let summary = "Replace train.adjoint by sums and additions, now that types are known";
   let description = [{

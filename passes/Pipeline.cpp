@@ -27,6 +27,7 @@ void buildGrad(OpPassManager &pm, const Recipe &recipe) {
 
 void buildPrecision(OpPassManager &pm, const Recipe &recipe) {
   pm.addPass(createAssignPrecisionPass({recipe.precision, recipe.halfType, recipe.pin}));
+  pm.addPass(createLegalizePrecisionPass());
   // Types are final, so the sums that adjoints stand for can be built.
   pm.addPass(createExpandAdjointsPass());
   addSimplification(pm);
