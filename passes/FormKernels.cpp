@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/BiasedProduct.h"
-#include "passes/FusionGroup.h"
+#include "passes/FusionPlan.h"
 #include "passes/Passes.h"
 #include "passes/WindowEntries.h"
 #include "llvm/ADT/MapVector.h"

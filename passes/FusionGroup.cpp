@@ -2,7 +2,6 @@
 
 #include "passes/FusionGroup.h"
 #include "ir/TrainDialect.h"
-#include "passes/BiasedProduct.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -120,12 +119,7 @@ bool FusionGroup::isValid() const {
   return true;
 }
 
-//===----------------------------------------------------------------------===//
-// Merging
-//===----------------------------------------------------------------------===//
-
-/// The union of two groups over a common space, if there is one; not yet known to be valid.
-static std::optional<FusionGroup> unite(const FusionGroup &a, const FusionGroup &b) {
+std::optional<FusionGroup> FusionGroup::unite(const FusionGroup &a, const FusionGroup &b) {
   FusionGroup result;
   auto take = [&](const FusionGroup &from, bool allReduced) {
     for (Operation *op : from.ops) {
@@ -134,9 +128,9 @@ static std::optional<FusionGroup> unite(const FusionGroup &a, const FusionGroup 
         result.reduced.insert(op);
     }
   };
-  bool same = a.space == b.space && (!a.reduces() || !b.reduces() ||
-                                     std::pair(a.runBegin, a.runEnd) ==
-                                         std::pair(b.runBegin, b.runEnd));
+  bool same =
+      a.space == b.space && (!a.reduces() || !b.reduces() ||
+                             std::pair(a.runBegin, a.runEnd) == std::pair(b.runBegin, b.runEnd));
   bool aInB = !a.reduces() && b.reduces() && a.space == b.kept();
   bool bInA = !b.reduces() && a.reduces() && b.space == a.kept();
   if (!same && !aInB && !bInA)
@@ -170,132 +164,4 @@ FusionGroup FusionGroup::of(Operation *op) {
   if (reduction)
     group.reduced.insert(op);
   return group;
-}
-
-FusionPlan::FusionPlan(func::FuncOp function, bool fuse) : function(function) {
-  for (Operation &op : function.front()) {
-    position[&op] = position.size();
-    if (!isa<ScalarOpInterface, MapOp, ReductionOpInterface>(op) ||
-        (isa<ScalarOpInterface>(op) && isUniformConstant(op.getResult(0))) || biasedProduct(&op))
-      continue;
-    storage.push_back(std::make_unique<FusionGroup>(FusionGroup::of(&op)));
-    groups[&op] = storage.back().get();
-  }
-  if (fuse) {
-    fuseProducers();
-    fuseSiblings();
-  }
-  schedule();
-}
-
-/// Calls `visit` with every op that reads the results of `op`, through movement ops.
-static void forEachReader(Operation *op, llvm::function_ref<void(Operation *)> visit) {
-  for (Operation *user : op->getUsers())
-    if (isMovement(user))
-      forEachReader(user, visit);
-    else
-      visit(user);
-}
-
-/// Whether a path leaves the two groups and comes back.
-bool FusionPlan::createsCycle(const FusionGroup &a, const FusionGroup &b) const {
-  auto isInside = [&](Operation *op) {
-    const FusionGroup *group = groupOf(op);
-    return group == &a || group == &b;
-  };
-  // Not bounded by program order: another group may have a member far ahead and one behind.
-  DenseSet<Operation *> seen;
-  SmallVector<Operation *> worklist;
-  auto follow = [&](Operation *op) {
-    forEachReader(op, [&](Operation *reader) {
-      if (seen.insert(reader).second)
-        worklist.push_back(reader);
-    });
-  };
-  for (const FusionGroup *group : {&a, &b})
-    for (Operation *op : group->ops)
-      forEachReader(op, [&](Operation *reader) {
-        if (!isInside(reader) && seen.insert(reader).second)
-          worklist.push_back(reader);
-      });
-  while (!worklist.empty()) {
-    Operation *op = worklist.pop_back_val();
-    if (isInside(op))
-      return true;
-    if (FusionGroup *group = groupOf(op)) // a kernel is done when all of it is
-      for (Operation *member : group->ops)
-        follow(member);
-    else
-      follow(op);
-  }
-  return false;
-}
-
-void FusionPlan::merge(FusionGroup *a, FusionGroup *b) {
-  if (a == b)
-    return;
-  auto united = unite(*a, *b);
-  if (!united)
-    return;
-  auto ops = united->ops.takeVector();
-  llvm::sort(ops, [&](Operation *x, Operation *y) { return position[x] < position[y]; });
-  united->ops.insert(ops.begin(), ops.end());
-  if (!united->isValid() || createsCycle(*a, *b))
-    return;
-  *a = std::move(*united);
-  b->ops.clear();
-  for (Operation *op : a->ops)
-    groups[op] = a;
-}
-
-void FusionPlan::fuseProducers() {
-  for (Operation &op : function.front())
-    for (Value operand : op.getOperands())
-      if (Operation *producer = resolve(operand).root.getDefiningOp())
-        if (groupOf(&op) && groupOf(producer))
-          merge(groupOf(producer), groupOf(&op));
-}
-
-/// Readers of one buffer share the read, and scalars, of which there are many small ones, a launch:
-/// their own or that of a reduction to a scalar.
-void FusionPlan::fuseSiblings() {
-  DenseMap<Value, SmallVector<Operation *>> readers;
-  for (Operation &op : function.front())
-    if (groupOf(&op))
-      for (Value operand : op.getOperands())
-        if (!isUniformConstant(operand))
-          readers[resolve(operand).root].push_back(&op);
-  for (Operation &op : function.front())
-    if (groupOf(&op))
-      for (Value operand : op.getOperands())
-        if (!isUniformConstant(operand))
-          merge(groupOf(readers[resolve(operand).root].front()), groupOf(&op));
-  SmallVector<Operation *> scalars;
-  for (Operation &op : function.front()) {
-    if (!groupOf(&op) || !groupOf(&op)->kept().empty())
-      continue;
-    for (Operation *other : scalars)
-      if (groupOf(other)->space.empty() || groupOf(&op)->space.empty())
-        merge(groupOf(other), groupOf(&op));
-    if (scalars.empty() || groupOf(scalars.back()) != groupOf(&op))
-      scalars.push_back(&op);
-  }
-}
-
-/// Topological order that follows the program's where it can.
-void FusionPlan::schedule() {
-  DenseSet<Operation *> done;
-  std::function<void(Operation *)> emit = [&](Operation *op) {
-    if (!op || done.contains(op))
-      return;
-    FusionGroup *group = groupOf(op);
-    auto members = group ? group->ops.getArrayRef() : ArrayRef(op);
-    done.insert(members.begin(), members.end());
-    for (Operation *member : members)
-      for (Value operand : member->getOperands())
-        emit(operand.getDefiningOp());
-    order.push_back({group, op});
-  };
-  for (Operation &op : function.front())
-    emit(&op);
 }

@@ -3,12 +3,10 @@
 #ifndef HALFSTEP_PASSES_FUSIONGROUP_H
 #define HALFSTEP_PASSES_FUSIONGROUP_H
 
-#include "passes/Access.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Operation.h"
+#include "passes/Access.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
-#include <memory>
 
 namespace halfstep {
 
@@ -23,6 +21,8 @@ struct FusionGroup {
 
   /// The group of one op.
   static FusionGroup of(mlir::Operation *op);
+  /// The union of two groups over a common space, if there is one; not yet known to be valid.
+  static std::optional<FusionGroup> unite(const FusionGroup &a, const FusionGroup &b);
 
   bool reduces() const { return runBegin != runEnd; }
   /// Over the last dimensions (one result a row) or others (one result a column).
@@ -42,35 +42,6 @@ struct FusionGroup {
   /// Whether the ops can form one kernel: values are used where they are computed, buffers can be
   /// walked, and nothing needs a reduction before it is there.
   bool isValid() const;
-};
-
-/// Groups of the ops of a program, in an order in which they can be executed together with the ops
-/// that belong to no group (matrix products and their biases). Movement ops and constants are in no
-/// group.
-class FusionPlan {
-public:
-  /// With `fuse` false every op is a group of its own.
-  FusionPlan(mlir::func::FuncOp function, bool fuse);
-
-  struct Step {
-    const FusionGroup *group; // or null:
-    mlir::Operation *op;      // an op that is no part of a group
-  };
-  llvm::ArrayRef<Step> steps() const { return order; }
-
-private:
-  FusionGroup *groupOf(mlir::Operation *op) const { return groups.lookup(op); }
-  void merge(FusionGroup *a, FusionGroup *b);
-  bool createsCycle(const FusionGroup &a, const FusionGroup &b) const;
-  void fuseProducers();
-  void fuseSiblings();
-  void schedule();
-
-  mlir::func::FuncOp function;
-  std::vector<std::unique_ptr<FusionGroup>> storage;
-  llvm::DenseMap<mlir::Operation *, FusionGroup *> groups;
-  llvm::DenseMap<mlir::Operation *, unsigned> position;
-  std::vector<Step> order;
 };
 
 } // namespace halfstep
