@@ -28,7 +28,8 @@ struct Graph {
     context.loadDialect<train::TrainDialect>();
     Location location = UnknownLoc::get(&context);
     auto type = RankedTensorType::get({2, 2}, Float32Type::get(&context));
-    OpBuilder b = OpBuilder::atBlockEnd(&block);
+    OpBuilder b(&context); // the block is in no region that could name it
+    b.setInsertionPointToEnd(&block);
     Value input = block.addArgument(type, location);
     readers.resize(count);
     for (size_t i = 0; i < count; ++i) {
