@@ -4,6 +4,8 @@
 //
 //   - a reduction is over one run of adjacent dimensions (the last run first, so that the values
 //     left are few early); one over dimensions of size 1 is the identity;
+//   - a run is cut where an operand of the addends begins to repeat: a loss of `y + bias` is summed
+//     up row by row in the kernel that makes its addends, which never are in memory;
 //   - a transposition of a matrix product's operand is a flag of the product, and a batch that
 //     only one operand has joins the rows: [b, m, k] x [k, n] is [b m, k] x [k, n];
 //   - a widening cast belongs to each of its readers: what is kept in memory is the narrow value;
@@ -44,11 +46,57 @@ SmallVector<SmallVector<int64_t>> runs(ArrayRef<int64_t> sizes, ArrayRef<int64_t
   return result;
 }
 
+/// The last dimension in [begin, end) from which on an operand that `value` is computed from,
+/// elementwise, repeats although it does not before, or the other way round; `begin` if there is
+/// none. No kernel can walk such an operand through both as one dimension.
+int64_t lastChange(Value value, int64_t begin, int64_t end, DenseSet<Value> &visited) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isa<ScalarOpInterface, MapOp>(op) || !visited.insert(value).second)
+    return begin;
+  ArrayRef<int64_t> sizes = typeOf(value).getShape();
+  int64_t change = begin;
+  for (Value operand : op->getOperands()) {
+    Access access = resolve(operand);
+    Sizes strides(sizes.size() - access.strides.size(), 0);
+    llvm::append_range(strides, access.strides);
+    std::optional<bool> repeats;
+    for (int64_t i = begin; i < end; ++i) {
+      if (sizes[i] == 1)
+        continue;
+      bool isRepeated = strides[i] == 0;
+      if (repeats && *repeats != isRepeated)
+        change = std::max(change, i);
+      repeats = isRepeated;
+    }
+    if (isContiguous(access, sizes))
+      change = std::max(change, lastChange(access.root, begin, end, visited));
+  }
+  return change;
+}
+
+/// Cuts the last run of dimensions that `value` is reduced over, as the header says.
+void cutLastRun(Value value, SmallVector<SmallVector<int64_t>> &runs) {
+  // Shorter rows cost more than a pass over memory: their trees have as many accumulators.
+  constexpr int64_t leastRow = 256;
+  if (runs.empty())
+    return;
+  SmallVector<int64_t> &last = runs.back();
+  DenseSet<Value> visited;
+  int64_t change = lastChange(value, last.front(), last.back() + 1, visited);
+  ArrayRef<int64_t> row = typeOf(value).getShape().slice(change, last.back() + 1 - change);
+  if (change == last.front() || ShapedType::getNumElements(row) < leastRow)
+    return;
+  SmallVector<int64_t> rest(llvm::find(last, change), last.end());
+  last.truncate(last.size() - rest.size());
+  runs.push_back(rest);
+}
+
 void splitReduction(ReductionOpInterface reduction) {
   Operation *op = reduction;
   Value x = op->getOperand(0);
   OpBuilder b(op);
   auto allRuns = runs(typeOf(x).getShape(), reduction.getAxes());
+  cutLastRun(x, allRuns);
   for (auto &run : llvm::reverse(allRuns)) {
     IRMapping mapping;
     mapping.map(op->getOperand(0), x);
@@ -128,17 +176,15 @@ void materialise(OpOperand &operand) {
   if (isStored && isContiguous(access, typeOf(value).getShape()))
     return;
   ImplicitLocOpBuilder b(value.getLoc(), operand.getOwner());
-  operand.set(buildMap(b, {value}, Precision::Widest, typeOf(value).getShape(),
-                       {typeOf(value).getElementType()},
-                       [](ArrayRef<Expr> arguments) -> SmallVector<Expr> {
-                         return {arguments.front()};
-                       })
-                  .front()
-                  .value);
+  operand.set(
+      buildMap(b, {value}, Precision::Widest, typeOf(value).getShape(),
+               {typeOf(value).getElementType()},
+               [](ArrayRef<Expr> arguments) -> SmallVector<Expr> { return {arguments.front()}; })
+          .front()
+          .value);
 }
 
-struct NormaliseForKernels
-    : halfstep::impl::NormaliseForKernelsPassBase<NormaliseForKernels> {
+struct NormaliseForKernels : halfstep::impl::NormaliseForKernelsPassBase<NormaliseForKernels> {
   using Base::Base;
 
   void runOnOperation() override {

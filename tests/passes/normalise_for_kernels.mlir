@@ -11,6 +11,33 @@ func.func @runs(%x: tensor<2x3x4x1x5xf32>) -> tensor<1x3x1x1x1xf32> {
   return %y : tensor<1x3x1x1x1xf32>
 }
 
+// Row by row where a bias repeats; in one run where nothing does, and where rows are short.
+// CHECK-LABEL: func.func @biased
+func.func @biased(%x: tensor<2x3x16x16xf32>, %b: tensor<3x1x1xf32>) -> tensor<1x1x1x1xf32> {
+  // CHECK: train.sum %{{.*}} {axes = array<i64: 2, 3>} : (tensor<2x3x16x16xf32>) -> tensor<2x3x1x1xf32>
+  // CHECK: train.sum %{{.*}} {axes = array<i64: 0, 1>} : (tensor<2x3x1x1xf32>)
+  %y = train.add %x, %b : (tensor<2x3x16x16xf32>, tensor<3x1x1xf32>) -> tensor<2x3x16x16xf32>
+  %z = train.mul %y, %y : (tensor<2x3x16x16xf32>, tensor<2x3x16x16xf32>) -> tensor<2x3x16x16xf32>
+  %s = train.sum %z {axes = array<i64: 0, 1, 2, 3>} : (tensor<2x3x16x16xf32>) -> tensor<1x1x1x1xf32>
+  return %s : tensor<1x1x1x1xf32>
+}
+
+// CHECK-LABEL: func.func @unbiased
+func.func @unbiased(%x: tensor<2x3x16x16xf32>) -> tensor<1x1x1x1xf32> {
+  // CHECK: train.sum %{{.*}} {axes = array<i64: 0, 1, 2, 3>}
+  %z = train.mul %x, %x : (tensor<2x3x16x16xf32>, tensor<2x3x16x16xf32>) -> tensor<2x3x16x16xf32>
+  %s = train.sum %z {axes = array<i64: 0, 1, 2, 3>} : (tensor<2x3x16x16xf32>) -> tensor<1x1x1x1xf32>
+  return %s : tensor<1x1x1x1xf32>
+}
+
+// CHECK-LABEL: func.func @shortRows
+func.func @shortRows(%x: tensor<64x8xf32>, %b: tensor<8xf32>) -> tensor<1x1xf32> {
+  // CHECK: train.sum %{{.*}} {axes = array<i64: 0, 1>}
+  %y = train.add %x, %b : (tensor<64x8xf32>, tensor<8xf32>) -> tensor<64x8xf32>
+  %s = train.sum %y {axes = array<i64: 0, 1>} : (tensor<64x8xf32>) -> tensor<1x1xf32>
+  return %s : tensor<1x1xf32>
+}
+
 // CHECK-LABEL: func.func @identity
 // CHECK-SAME: %[[X:[^:]+]]: tensor<1x3xf32>
 func.func @identity(%x: tensor<1x3xf32>) -> tensor<1x3xf32> {
