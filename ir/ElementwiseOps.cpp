@@ -83,8 +83,23 @@ SmallVector<Expr> CastOp::gradient(ExprBuilder &e, Expr dy) {
   return {convert(dy, from)};
 }
 
+/// Whether every number of `narrow` is one of `wide`.
+static bool holds(FloatType wide, FloatType narrow) {
+  const llvm::fltSemantics &w = wide.getFloatSemantics(), &n = narrow.getFloatSemantics();
+  return APFloat::semanticsPrecision(w) >= APFloat::semanticsPrecision(n) &&
+         APFloat::semanticsMaxExponent(w) >= APFloat::semanticsMaxExponent(n) &&
+         APFloat::semanticsMinExponent(w) <= APFloat::semanticsMinExponent(n);
+}
+
 OpFoldResult CastOp::fold(FoldAdaptor) {
-  return getX().getType() == getType() ? getX() : Value();
+  if (getX().getType() == getType())
+    return getX();
+  // There and back, where nothing is lost on the way.
+  auto inner = getX().getDefiningOp<CastOp>();
+  if (!inner || inner.getX().getType() != getType())
+    return {};
+  auto between = dyn_cast<FloatType>(inner.getTo()), type = dyn_cast<FloatType>(getTo());
+  return between && type && holds(between, type) ? inner.getX() : Value();
 }
 
 Precision MapOp::precision() { return Precision(getCategory()); }

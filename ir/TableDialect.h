@@ -24,6 +24,9 @@ namespace halfstep::table {
 /// Bytes of a tensor in storage: a boolean takes one.
 uint64_t storageBytes(mlir::RankedTensorType type);
 
+/// Staging slots that an input may have: more would hide a unit mixed up, not a slow disk.
+inline constexpr int64_t kMostInputSlots = 64;
+
 /// Discardable attributes of the module.
 namespace attr {
 inline constexpr llvm::StringLiteral kPhase = "halfstep.phase";              // last finished phase
@@ -32,6 +35,7 @@ inline constexpr llvm::StringLiteral kGraphHash = "halfstep.graph_hash";     // 
 inline constexpr llvm::StringLiteral kRecipe = "halfstep.recipe";            // JSON
 inline constexpr llvm::StringLiteral kStateBytes = "halfstep.state_bytes";   // i64
 inline constexpr llvm::StringLiteral kArenaBytes = "halfstep.arena_bytes";   // i64
+inline constexpr llvm::StringLiteral kInputSlots = "halfstep.input_slots";   // i64
 inline constexpr llvm::StringLiteral kMicroBatches = "halfstep.micro_batches"; // i64
 } // namespace attr
 

@@ -243,39 +243,6 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
                                                      terminator->getOperandTypes()));
   }
 
-  /// An input that is only ever read in 16 bits arrives in 16 bits.
-  void narrowInputs() {
-    DenseMap<Attribute, Type> wanted; // null: read in its own type somewhere
-    auto inputs = [&](auto visit) {
-      for (auto function : getOperation().getOps<func::FuncOp>())
-        for (unsigned i = 0; i < function.getNumArguments(); ++i)
-          if (Attribute name = function.getArgAttr(i, attr::kInput))
-            visit(function, name, function.getArgument(i));
-    };
-    inputs([&](func::FuncOp, Attribute name, BlockArgument argument) {
-      for (Operation *user : argument.getUsers()) {
-        auto cast = dyn_cast<CastOp>(user);
-        Type type = cast && isNarrow(cast.getTo()) ? cast.getTo() : Type();
-        auto [entry, isNew] = wanted.insert({name, type});
-        if (!isNew && entry->second != type)
-          entry->second = Type();
-      }
-    });
-    inputs([&](func::FuncOp function, Attribute name, BlockArgument argument) {
-      Type type = wanted.lookup(name);
-      if (!type)
-        return;
-      argument.setType(cast<RankedTensorType>(argument.getType()).clone(type));
-      for (Operation *user : llvm::make_early_inc_range(argument.getUsers())) {
-        user->getResult(0).replaceAllUsesWith(argument);
-        user->erase();
-      }
-      function.setFunctionType(FunctionType::get(&getContext(),
-                                                 function.front().getArgumentTypes(),
-                                                 function.getResultTypes()));
-    });
-  }
-
   LogicalResult refuseF64() {
     WalkResult result = getOperation().walk([](Operation *op) {
       for (Type type : op->getResultTypes())
@@ -299,7 +266,6 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
     lowParameters = findLowParameters(getOperation());
     for (auto function : getOperation().getOps<func::FuncOp>())
       assignFunction(function);
-    narrowInputs();
     for (const Pin &candidate : pins)
       if (candidate.matches == 0) {
         auto diagnostic = error("--pin " + candidate.text + " matches no node and no op");

@@ -61,11 +61,12 @@ namespace {
 class Reporter {
 public:
   explicit Reporter(ModuleOp module) : module(module) {
-    auto bytes = [&](StringRef name) {
+    auto number = [&](StringRef name) {
       return uint64_t(module->getAttrOfType<IntegerAttr>(name).getInt());
     };
-    report.stateBytes = bytes(attr::kStateBytes);
-    report.arenaBytes = bytes(attr::kArenaBytes);
+    report.stateBytes = number(attr::kStateBytes);
+    report.arenaBytes = number(attr::kArenaBytes);
+    inputSlots = number(attr::kInputSlots);
     for (auto tensor : module.getOps<TensorOp>())
       if (tensor.getRole() == Role::Copy)
         copied.insert(tensor.getName());
@@ -147,27 +148,33 @@ private:
 
   void addDirectory() {
     unsigned last = entries ? entries - 1 : 0;
-    uint64_t inputEnd = llvm::alignTo(report.stateBytes + report.arenaBytes, 64);
+    uint64_t inputBegin = report.stateBytes + report.arenaBytes, inputEnd = inputBegin;
     for (auto tensor : module.getOps<TensorOp>()) {
       SliceAttr slice = tensor.getSliceAttr();
-      uint64_t offset = slice.getOffset();
       if (slice.getBuffer() == kArena)
         continue; // an entry's result, which is there already
-      if (slice.getBuffer() >= kInputs) {
-        offset += inputEnd;
-        inputEnd = llvm::alignTo(inputEnd + slice.getBytes(), 64);
-        report.inputBytes += slice.getBytes();
+      StringRef memoryClass = classOf(tensor.getRole(), copied.contains(tensor.getName()));
+      MemorySlice named{tensor.getName().str(), nodesOf(tensor.getLoc()), memoryClass.str(),
+                        describe(typeOf(tensor)), slice.getOffset(), slice.getBytes(), 0, last};
+      if (slice.getBuffer() < kInputs) {
+        report.slices.push_back(named);
+        continue;
       }
-      report.slices.push_back({tensor.getName().str(), nodesOf(tensor.getLoc()),
-                               classOf(tensor.getRole(), copied.contains(tensor.getName())).str(), describe(typeOf(tensor)), offset,
-                               slice.getBytes(), 0, last});
+      for (uint64_t i = 0; i < inputSlots; ++i) {
+        named.name = tensor.getName().str() + (i ? ":" + std::to_string(i) : "");
+        named.offset = llvm::alignTo(inputEnd, 64);
+        inputEnd = named.offset + named.bytes;
+        report.slices.push_back(named);
+      }
     }
+    report.inputBytes = inputEnd - inputBegin;
   }
 
   ModuleOp module;
   MemoryReport report;
   llvm::DenseSet<StringRef> copied; // names of parameters with a 16-bit copy
   unsigned entries = 0;
+  uint64_t inputSlots;
 };
 
 } // namespace

@@ -99,6 +99,24 @@ def LegalizePrecisionPass : Pass<"legalize-precision", "::mlir::ModuleOp"> {
   let dependentDialects = ["::halfstep::train::TrainDialect"];
 }
 
+def AssignInputTypesPass : Pass<"assign-input-types", "::mlir::ModuleOp"> {
+  let summary = "Give inputs and the label the types that they are staged in";
+  let description = [{
+    An input arrives in the type that is chosen for it, or in 16 bits if it is only read in these. A
+    cast to its former type stands right behind it, so that what is computed stays the same but for
+    the rounding of the data itself.
+
+        func.func @micro(%x: tensor<4xf32> {train.input = "x"}, ...) {
+    =>  (types=x=fp16)
+        func.func @micro(%x: tensor<4xf16> {train.input = "x"}, ...) {
+          %0 = train.cast %x to f32
+  }];
+  let options = [
+    ListOption<"types", "types", "std::string", "NAME=fp32|fp16|bf16 of an input, or of the label">,
+    Option<"narrow", "narrow", "bool", "true", "false: only the inputs named in types">];
+  let dependentDialects = ["::halfstep::train::TrainDialect"];
+}
+
 def ExpandAdjointsPass : Pass<"expand-adjoints", "::mlir::ModuleOp"> {
   let summary = "Replace train.adjoint by sums and additions, now that types are known";
   let description = [{
@@ -224,7 +242,9 @@ def PlanMemoryPass : Pass<"plan-memory", "::mlir::ModuleOp"> {
               slices = [#table.slice<0, 0, 8>, #table.slice<0, 0, 8>]} : ...  // now in place
   }];
   let options = [Option<"reuse", "reuse", "bool", "true",
-                        "false: bytes of its own for every value, and no kernel in place">];
+                        "false: bytes of its own for every value, and no kernel in place">,
+                 Option<"inputSlots", "input-slots", "int64_t", "2",
+                        "staging slots of each input">];
   let dependentDialects = ["::halfstep::table::TableDialect"];
 }
 

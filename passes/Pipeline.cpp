@@ -28,6 +28,8 @@ void buildGrad(OpPassManager &pm, const Recipe &recipe) {
 void buildPrecision(OpPassManager &pm, const Recipe &recipe) {
   pm.addPass(createAssignPrecisionPass({recipe.precision, recipe.halfType, recipe.pin}));
   pm.addPass(createLegalizePrecisionPass());
+  pm.addPass(createAssignInputTypesPass(
+      {recipe.inputType, /*narrow=*/recipe.precision != "as-is"}));
   // Types are final, so the sums that adjoints stand for can be built.
   pm.addPass(createExpandAdjointsPass());
   addSimplification(pm);
@@ -51,7 +53,9 @@ void buildKernels(OpPassManager &pm, const Recipe &) {
   pm.addPass(createOrderEntriesPass());
 }
 
-void buildMemory(OpPassManager &pm, const Recipe &) { pm.addPass(createPlanMemoryPass()); }
+void buildMemory(OpPassManager &pm, const Recipe &recipe) {
+  pm.addPass(createPlanMemoryPass({/*reuse=*/true, recipe.inputSlots}));
+}
 
 constexpr PhaseInfo kPhases[] = {
     {Phase::Import, "import", "the ONNX graph as train ops, dimensions bound", nullptr},
@@ -79,6 +83,10 @@ struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
   Option<std::string> accumulateType{*this, "accumulate-type", llvm::cl::desc("f32 or half"),
                                      llvm::cl::init("f32")};
   ListOption<std::string> pin{*this, "pin", llvm::cl::desc("REGEX=fp32|fp16|bf16")};
+  ListOption<std::string> inputType{*this, "input-type",
+                                    llvm::cl::desc("NAME=fp32|fp16|bf16")};
+  Option<int64_t> inputSlots{*this, "input-slots", llvm::cl::desc("staging slots of each input"),
+                             llvm::cl::init(2)};
   Option<double> clipNorm{*this, "clip-norm", llvm::cl::desc("bound of the gradient's norm")};
   Option<int64_t> accumulate{*this, "accumulate", llvm::cl::desc("micro-batches of one update"),
                              llvm::cl::init(1)};
@@ -95,6 +103,8 @@ struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
     result.lossScale = lossScale;
     result.accumulateType = accumulateType;
     result.pin = std::vector<std::string>(pin.begin(), pin.end());
+    result.inputType = std::vector<std::string>(inputType.begin(), inputType.end());
+    result.inputSlots = inputSlots;
     result.clipNorm = clipNorm;
     result.accumulate = accumulate;
     result.train = std::vector<std::string>(train.begin(), train.end());

@@ -3,6 +3,8 @@
 // State first: the flat regions, then every other tensor of the directory; inputs are buffers of
 // their own. Then the programs, one by one (ProgramPlanner.h); they share one arena, whose contents
 // mean nothing from program to program.
+// The host fills each input in one of `input-slots` places of its own, so that it can fill the next
+// while the step reads another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,6 +67,11 @@ struct PlanMemory : halfstep::impl::PlanMemoryPassBase<PlanMemory> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (inputSlots < 1 || inputSlots > kMostInputSlots) {
+      emitError(module.getLoc()) << "--input-slots: " << inputSlots
+                                 << " is not a whole number from 1 to " << kMostInputSlots;
+      return signalPassFailure();
+    }
     for (auto group : module.getOps<kernel::GroupOp>())
       if (llvm::any_of(group.getOuts(),
                        [&](int64_t out) { return out < group.getBlock().getNumArguments(); })) {
@@ -98,6 +105,7 @@ struct PlanMemory : halfstep::impl::PlanMemoryPassBase<PlanMemory> {
 
     Builder builder(&getContext());
     module->setAttr(attr::kStateBytes, builder.getI64IntegerAttr(*stateBytes));
+    module->setAttr(attr::kInputSlots, builder.getI64IntegerAttr(inputSlots));
     module->setAttr(attr::kArenaBytes, builder.getI64IntegerAttr(arenaBytes));
   }
 };

@@ -203,6 +203,8 @@ std::string Recipe::toJson() const {
     patterns("train", train);
     patterns("freeze", freeze);
     patterns("pin", pin);
+    patterns("input-type", inputType);
+    json.attribute("input-slots", inputSlots);
     json.attribute("cpu", cpu);
   });
   return text;

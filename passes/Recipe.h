@@ -67,6 +67,8 @@ struct Recipe {
   std::string lossScale;        // empty: as effectiveLossScale says
   std::string accumulateType = "f32";
   std::vector<std::string> pin; // REGEX=TYPE
+  std::vector<std::string> inputType; // NAME=TYPE
+  int64_t inputSlots = 2;
   double clipNorm = 0; // 0: no clipping
   int64_t batch = 0;   // 0: not given
   int64_t accumulate = 1;

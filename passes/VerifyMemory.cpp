@@ -188,7 +188,7 @@ static LogicalResult verifyDirectory(ModuleOp module, uint64_t stateBytes) {
 LogicalResult halfstep::verifyMemory(ModuleOp module) {
   auto stateBytes = module->getAttrOfType<IntegerAttr>(attr::kStateBytes),
        arenaBytes = module->getAttrOfType<IntegerAttr>(attr::kArenaBytes);
-  if (!stateBytes || !arenaBytes)
+  if (!stateBytes || !arenaBytes || !module->getAttrOfType<IntegerAttr>(attr::kInputSlots))
     return broken(module.getLoc(), "no sizes of its buffers", "module attributes are missing");
   if (failed(verifyDirectory(module, stateBytes.getInt())))
     return failure();

@@ -19,8 +19,8 @@ static constexpr int64_t unitsPerTask = 64;
 
 CpuBackend::CpuBackend(const std::string &name, const hs_artefact &artefact, int threads)
     : name(name), artefact(artefact), state("state", artefact.state_bytes),
-      arena("activations", artefact.arena_bytes), pool(threads), scratch(threads),
-      inputs(artefact.input_count) {
+      arena("activations", artefact.arena_bytes), inputs(artefact.input_count),
+      inputSlots("inputs", layOutInputs()), pool(threads), scratch(threads) {
   // All lists first: resolving takes the addresses of their elements.
   size_t count = 0;
   for (const hs_program &program : artefact.programs)
@@ -31,6 +31,17 @@ CpuBackend::CpuBackend(const std::string &name, const hs_artefact &artefact, int
   void **next = pointers.data();
   for (int kind = 0; kind < HS_PROGRAM_COUNT; ++kind)
     next = resolveProgram(hs_program_kind(kind), next);
+}
+
+// Returns the bytes of all slots of all inputs: slot after slot, each beginning a cache line.
+uint64_t CpuBackend::layOutInputs() {
+  uint64_t end = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i].slots = end;
+    inputs[i].slotBytes = (artefact.inputs[i].slice.bytes + 63) / 64 * 64;
+    end += artefact.input_slots * inputs[i].slotBytes;
+  }
+  return end;
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -151,6 +162,10 @@ CpuBackend::Call CpuBackend::makeCall(hs_kernel kernel, void *const *buffers, in
 
 char *CpuBackend::address(const hs_slice &slice) const {
   return (slice.buffer == HS_BUFFER_STATE ? state : arena).data() + slice.offset;
+}
+
+char *CpuBackend::inputSlot(size_t index, uint64_t slot) const {
+  return inputSlots.data() + inputs[index].slots + slot * inputs[index].slotBytes;
 }
 
 void CpuBackend::bindInput(size_t index, const void *data) {

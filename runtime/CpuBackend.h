@@ -31,6 +31,8 @@ public:
   /// The address of a slice of state or arena.
   char *address(const hs_slice &slice) const;
   void clearState() { state.clear(); }
+  /// One of the places to fill for an input; `bindInput` is what makes a program read it.
+  char *inputSlot(size_t index, uint64_t slot) const;
 
   void bindInput(size_t index, const void *data);
   void run(hs_program_kind program);
@@ -55,8 +57,10 @@ private:
     std::vector<Use> uses;
     std::array<bool, HS_PROGRAM_COUNT> isReadBy{};
     bool isBound = false;
+    uint64_t slots = 0, slotBytes = 0; // where its slots are, and how far apart
   };
 
+  uint64_t layOutInputs();
   void **resolveProgram(hs_program_kind kind, void **next);
   void resolveSlice(hs_program_kind kind, const hs_entry &entry, const hs_slice &slice,
                     void **pointer);
@@ -70,6 +74,8 @@ private:
   const std::string name;
   const hs_artefact &artefact;
   Memory state, arena;
+  std::vector<Input> inputs;
+  Memory inputSlots; // untouched, and so free of cost, where the host binds memory of its own
   ThreadPool pool;
   std::vector<void *> pointers; // of all calls, one list after the other
   WorkerMemory scratch;
@@ -77,7 +83,6 @@ private:
   std::vector<std::unique_ptr<OneDnnGemm>> gemms;
   std::vector<std::unique_ptr<Convolution>> convolutions;
   std::vector<std::unique_ptr<Pooling>> poolings;
-  std::vector<Input> inputs;
   std::array<Program, HS_PROGRAM_COUNT> programs;
 };
 

@@ -44,6 +44,13 @@ std::vector<const hs_tensor *> selectMetrics(const Session &session,
   return selected;
 }
 
+/// Begins to stage the batches in file order that follow the bound one, from `next` up to `end`.
+void prefetchRanges(Loader &loader, uint64_t next, uint64_t end) {
+  next += loader.prefetched() * loader.batch();
+  for (; next < end && loader.canPrefetch(/*isRange=*/true); next += loader.batch())
+    loader.prefetchRange(next);
+}
+
 } // namespace
 
 Evaluator::Evaluator(Session &session, const std::vector<std::string> &paths,
@@ -71,6 +78,7 @@ Metrics Evaluator::run() {
   uint64_t batches = loader.samples() / loader.batch();
   for (uint64_t i = 0; i < batches && !Interrupt::requested(); ++i) {
     loader.bindRange(i * loader.batch());
+    prefetchRanges(loader, (i + 1) * loader.batch(), batches * loader.batch());
     session.evaluate();
     for (size_t m = 0; m < metrics.size(); ++m)
       result.values[m].second += session.readScalar(*metrics[m]);
@@ -130,6 +138,7 @@ void writeOutputs(Session &session, const std::vector<std::string> &paths,
 
   for (uint64_t first = 0; first < loader.samples(); first += loader.batch()) {
     loader.bindRange(first);
+    prefetchRanges(loader, first + loader.batch(), loader.samples());
     session.infer();
     uint64_t samples = std::min(loader.batch(), loader.samples() - first);
     for (const OutputFile &output : outputs)

@@ -7,6 +7,7 @@
 #ifndef HALFSTEP_RUNTIME_INTERRUPT_H
 #define HALFSTEP_RUNTIME_INTERRUPT_H
 
+#include <atomic>
 #include <csignal>
 
 namespace halfstep::runtime {
@@ -14,9 +15,9 @@ namespace halfstep::runtime {
 class Interrupt {
 public:
   Interrupt() {
-    flag = 0;
+    flag = false;
     struct sigaction action = {};
-    action.sa_handler = [](int) { flag = 1; };
+    action.sa_handler = [](int) { flag = true; };
     action.sa_flags = SA_RESETHAND | SA_RESTART;
     sigaction(SIGINT, &action, &previous);
   }
@@ -24,10 +25,12 @@ public:
   Interrupt &operator=(const Interrupt &) = delete;
   ~Interrupt() { sigaction(SIGINT, &previous, nullptr); }
 
-  static bool requested() { return flag != 0; }
+  static bool requested() { return flag.load(std::memory_order_relaxed); }
 
 private:
-  static inline volatile sig_atomic_t flag = 0;
+  // The signal may reach any thread.
+  static inline std::atomic<bool> flag{false};
+  static_assert(decltype(flag)::is_always_lock_free); // so that a handler may write it
   struct sigaction previous;
 };
 

@@ -5,7 +5,6 @@
 #include "runtime/Types.h"
 
 #include <cstring>
-#include <new>
 
 namespace halfstep::runtime {
 
@@ -63,12 +62,16 @@ const char *inputName(const hs_tensor &input) {
   return input.role == HS_LABEL ? "label" : input.name;
 }
 
-Loader::Loader(Session &session, const std::vector<std::string> &paths) : session(session) {
+Loader::Loader(Session &session, const std::vector<std::string> &paths)
+    : session(session), slots(session.artefact().input_slots),
+      thread(slots.size(), [this](size_t slot) { stage(slot); }) {
   for (size_t i = 0; i < paths.size(); ++i)
     if (!paths[i].empty())
       addColumn(i, paths[i]);
   if (columns.empty())
     throw Error(session.name(), "the model has no inputs to read data into");
+  for (Slot &slot : slots)
+    slot.rows.resize(batchSize);
 }
 
 void Loader::addColumn(size_t index, const std::string &path) {
@@ -101,38 +104,95 @@ void Loader::addColumn(size_t index, const std::string &path) {
   size_t sampleBytes = elements * elementBytes(hs_type(tensor.type));
   bool same = isSameStorage(header.type, hs_type(tensor.type));
   bool aligned = uintptr_t(file.elements()) % elementBytes(hs_type(tensor.type)) == 0;
-  // Whole cache lines: kernels may be faster on them than on a map's odd addresses.
-  size_t stagingBytes = (batchSize * sampleBytes + 63) / 64 * 64;
-  std::unique_ptr<char, Free> staging(static_cast<char *>(std::aligned_alloc(64, stagingBytes)));
-  if (!staging)
-    throw std::bad_alloc();
   columns.push_back({index, &tensor, std::move(file), elements, storedBytes, sampleBytes,
-                     same ? nullptr : convert, same && aligned && tensor.class_count == 0,
-                     std::move(staging)});
+                     same ? nullptr : convert, same && aligned && tensor.class_count == 0});
 }
 
-void Loader::bindSamples(const uint64_t *rows, uint64_t first) {
+//===------------------------------------------------------------------------------------------===//
+// Slots
+//===------------------------------------------------------------------------------------------===//
+
+void Loader::note(Slot &slot, Batch batch) const {
+  slot.isRange = !batch.rows;
+  slot.first = batch.first;
+  if (batch.rows)
+    std::copy_n(batch.rows, batchSize, slot.rows.begin());
+}
+
+bool Loader::holds(const Slot &slot, Batch batch) const {
+  if (slot.isRange || !batch.rows)
+    return slot.isRange && !batch.rows && slot.first == batch.first;
+  return std::equal(slot.rows.begin(), slot.rows.end(), batch.rows);
+}
+
+void Loader::bind(Batch batch) {
+  size_t slot = (bound + 1) % slots.size();
+  if (bound + 1 < staged && holds(slots[slot], batch)) {
+    thread.finish(slot);
+  } else {
+    cancelPrefetch();
+    note(slots[slot], batch);
+    stage(slot);
+    ++staged;
+  }
+  ++bound;
+  for (const Column &column : columns)
+    session.bindInput(column.index, isDirect(column, batch)
+                                        ? column.file.elements() + batch.first * column.storedBytes
+                                        : session.inputSlot(column.index, slot));
+}
+
+bool Loader::canPrefetch(bool isRange) const {
+  // To wake a thread and to be woken by it takes some 10 microseconds, to copy this much 30.
+  constexpr size_t worthAThread = 256 << 10;
+  if (staged - bound >= slots.size())
+    return false;
+  size_t bytes = 0;
+  for (const Column &column : columns)
+    if (!isRange || !column.direct)
+      bytes += batchSize * column.sampleBytes;
+  return bytes >= worthAThread;
+}
+
+void Loader::prefetch(Batch batch) {
+  size_t slot = staged++ % slots.size();
+  note(slots[slot], batch);
+  thread.begin(slot);
+}
+
+void Loader::cancelPrefetch() {
+  if (staged == bound + 1)
+    return;
+  thread.cancel();
+  staged = bound + 1;
+}
+
+/// Fills a slot with the batch that it describes.
+void Loader::stage(size_t slot) const {
+  Batch batch = slots[slot].batch();
   for (const Column &column : columns) {
-    if (column.direct && !rows && first + batchSize <= sampleCount) {
-      session.bindInput(column.index, column.file.elements() + first * column.storedBytes);
+    if (isDirect(column, batch))
       continue;
-    }
+    char *target = session.inputSlot(column.index, slot);
     // Runs of samples that lie together are copied at once.
     for (uint64_t position = 0, run; position < batchSize; position += run) {
-      uint64_t sample = rowAt(rows, first, position);
+      uint64_t sample = rowAt(batch, position);
       for (run = 1; position + run < batchSize; ++run)
-        if (rowAt(rows, first, position + run) != sample + run)
+        if (rowAt(batch, position + run) != sample + run)
           break;
-      copySamples(column, sample, run, position);
+      copySamples(column, sample, run, target + position * column.sampleBytes);
     }
-    checkClasses(column, rows, first);
-    session.bindInput(column.index, column.staging.get());
+    checkClasses(column, batch, target);
   }
 }
 
-void Loader::copySamples(const Column &column, uint64_t sample, uint64_t count, uint64_t position) {
+//===------------------------------------------------------------------------------------------===//
+// Samples
+//===------------------------------------------------------------------------------------------===//
+
+void Loader::copySamples(const Column &column, uint64_t sample, uint64_t count,
+                         char *target) const {
   const char *source = column.file.elements() + sample * column.storedBytes;
-  char *target = column.staging.get() + position * column.sampleBytes;
   if (!column.convert) {
     std::memcpy(target, source, count * column.storedBytes);
     return;
@@ -150,17 +210,16 @@ void Loader::copySamples(const Column &column, uint64_t sample, uint64_t count, 
                                       " of " + describeInput(*column.tensor));
 }
 
-void Loader::checkClasses(const Column &column, const uint64_t *rows, uint64_t first) const {
+void Loader::checkClasses(const Column &column, Batch batch, const char *staged) const {
   const hs_tensor &tensor = *column.tensor;
   if (tensor.class_count == 0)
     return;
   size_t elements = batchSize * column.sampleElements;
   hs_type type = hs_type(tensor.type);
-  size_t bad = findInvalidClass(type, column.staging.get(), elements, tensor.class_count,
-                                tensor.ignored_class);
+  size_t bad = findInvalidClass(type, staged, elements, tensor.class_count, tensor.ignored_class);
   if (bad == elements)
     return;
-  uint64_t sample = rowAt(rows, first, bad / column.sampleElements);
+  uint64_t sample = rowAt(batch, bad / column.sampleElements);
   size_t element = sample * column.sampleElements + bad % column.sampleElements;
   NpyType stored = column.file.header().type;
   int64_t value = integerAt(stored, column.file.elements() + element * elementBytes(stored));

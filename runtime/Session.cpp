@@ -85,6 +85,10 @@ void Session::clear() { backend->clearState(); }
 // Programs and tensors
 //===------------------------------------------------------------------------------------------===//
 
+char *Session::inputSlot(size_t index, uint64_t slot) const {
+  return backend->inputSlot(index, slot);
+}
+
 void Session::bindInput(size_t index, const void *data) { backend->bindInput(index, data); }
 
 void Session::run(hs_program_kind program) { backend->run(program); }

@@ -55,6 +55,10 @@ public:
   /// changed, naming the first parameter that is missing or has another shape.
   void loadParameters(const Safetensors &weights);
 
+  /// One of the `artefact().input_slots` places to fill for an input, which are the session's own
+  /// memory. What is in it is read once it is bound.
+  char *inputSlot(size_t index, uint64_t slot) const;
+
   /// Makes `inputs[index]` read from `data`, which holds the input's bytes and stays valid and
   /// unchanged while programs run. Nothing is copied; element alignment is enough.
   void bindInput(size_t index, const void *data);

@@ -282,6 +282,7 @@ void Training::validate() {
     return;
   validatedAt = done;
   Clock::time_point start = Clock::now();
+  data->cancelPrefetch();
   Metrics metrics = evaluator->run();
   double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (Interrupt::requested())

@@ -16,17 +16,26 @@ TrainingData::TrainingData(Session &session, const std::vector<std::string> &pat
     order.resize(loader.samples());
 }
 
-void TrainingData::bind(uint64_t epoch, uint64_t step, uint64_t microBatch) {
-  uint64_t first = step * samplesInStep + microBatch * loader.batch();
-  if (order.empty()) {
-    loader.bindRange(first);
-    return;
-  }
-  if (epoch != orderEpoch) {
+uint64_t TrainingData::firstOf(uint64_t microBatch) {
+  uint64_t microBatchesInEpoch = stepsInEpoch * samplesInStep / loader.batch();
+  uint64_t epoch = microBatch / microBatchesInEpoch;
+  if (!order.empty() && epoch != orderEpoch) {
     shuffleSamples(order, seed, epoch);
     orderEpoch = epoch;
   }
-  loader.bindRows(order.data() + first);
+  return microBatch % microBatchesInEpoch * loader.batch();
+}
+
+void TrainingData::bind(uint64_t epoch, uint64_t step, uint64_t microBatch) {
+  bool isRange = order.empty();
+  // Of all, counted from the first of the first epoch.
+  uint64_t index = (epoch * stepsInEpoch + step) * (samplesInStep / loader.batch()) + microBatch;
+  uint64_t first = firstOf(index);
+  isRange ? loader.bindRange(first) : loader.bindRows(order.data() + first);
+  while (loader.canPrefetch(isRange)) {
+    first = firstOf(index + 1 + loader.prefetched());
+    isRange ? loader.prefetchRange(first) : loader.prefetchRows(order.data() + first);
+  }
 }
 
 } // namespace halfstep::runtime

@@ -25,12 +25,18 @@ public:
   uint64_t stepsPerEpoch() const { return stepsInEpoch; }
 
   /// Binds a micro-batch of a step of an epoch; all three count from 0, the step in the epoch.
+  /// Those behind it begin to be staged.
   void bind(uint64_t epoch, uint64_t step, uint64_t microBatch);
+  /// As Loader's.
+  void cancelPrefetch() { loader.cancelPrefetch(); }
 
   /// As Loader's.
   void checkComplete() const { loader.checkComplete(); }
 
 private:
+  /// The first sample of a micro-batch in its epoch's order, which becomes that of `order`.
+  uint64_t firstOf(uint64_t microBatch);
+
   Loader loader;
   uint64_t samplesInStep, stepsInEpoch, seed;
   std::vector<uint64_t> order; // of epoch `orderEpoch`; empty: as the samples lie

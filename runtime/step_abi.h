@@ -7,7 +7,7 @@
  *
  * Memory is three kinds of buffers: 0 is persistent state (parameters, gradients, optimizer state,
  * counters, records), 1 is the arena (activations and workspaces, meaningless between programs),
- * 2 + i is the input slot of `inputs[i]`. All offsets are multiples of 64 bytes for tensors that
+ * 2 + i is whichever of the staging slots of `inputs[i]` is bound. All offsets are multiples of 64 bytes for tensors that
  * own their slice; every address in a step is `buffer base + offset`, fixed at compile time.
  */
 #ifndef HALFSTEP_STEP_ABI_H
@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HALFSTEP_ABI_VERSION 3u
+#define HALFSTEP_ABI_VERSION 4u
 
 /* Storage types. HS_BOOL is one byte, 0 or 1. */
 typedef enum hs_type {
@@ -174,6 +174,7 @@ typedef struct hs_artefact {
   const hs_tensor *inputs;  /* graph inputs in their order, then the label if there is one */
   const hs_tensor *tensors; /* everything else that has a name */
   uint64_t state_bytes, arena_bytes;
+  uint64_t input_slots;     /* how many batches of each input the host may hold at a time */
   uint64_t micro_batches;   /* `micro` runs this often for one `update` (--accumulate) */
   const char *recipe;       /* JSON: how it was compiled */
   const char *graph_hash;   /* of the model's graph and parameter shapes, hexadecimal */

@@ -99,6 +99,8 @@ static bool fromJSON(const llvm::json::Value &value, Recipe &recipe, llvm::json:
   return object && object.map("loss", recipe.loss) && object.map("optimizer", recipe.optimizer) &&
          object.map("schedule", recipe.schedule) && object.map("precision", recipe.precision) &&
          object.map("half-type", recipe.halfType) && object.map("pin", recipe.pin) &&
+         object.map("input-type", recipe.inputType) &&
+         object.map("input-slots", recipe.inputSlots) &&
          object.map("loss-scale", recipe.lossScale) && object.map("clip-norm", recipe.clipNorm) &&
          object.map("batch", recipe.batch) && object.map("accumulate", recipe.accumulate) &&
          object.map("accumulate-type", recipe.accumulateType) && object.map("bind", recipe.bind) &&
@@ -129,11 +131,13 @@ static constexpr RecipeOption recipeOptions[] = {
     {"--precision", Phase::Precision, copyMember<&Recipe::precision>},
     {"--half-type", Phase::Precision, copyMember<&Recipe::halfType>},
     {"--pin", Phase::Precision, copyMember<&Recipe::pin>},
+    {"--input-type", Phase::Precision, copyMember<&Recipe::inputType>},
     {"--optimizer", Phase::Update, copyMember<&Recipe::optimizer>},
     {"--schedule", Phase::Update, copyMember<&Recipe::schedule>},
     {"--clip-norm", Phase::Update, copyMember<&Recipe::clipNorm>},
     {"--accumulate-type", Phase::Update, copyMember<&Recipe::accumulateType>},
     {"--loss-scale", Phase::Update, copyMember<&Recipe::lossScale>},
+    {"--input-slots", Phase::Memory, copyMember<&Recipe::inputSlots>},
     {"--cpu", Phase::Emit, copyMember<&Recipe::cpu>},
 };
 

@@ -2,6 +2,7 @@
 
 #include "tools/CompileOptions.h"
 
+#include "ir/TableDialect.h"
 #include "passes/Losses.h"
 #include "passes/Optimizers.h"
 #include "runtime/CommandLine.h"
@@ -25,6 +26,13 @@ static std::optional<int64_t> parseInteger(const std::string &text) {
 static std::string checkPositiveInteger(const std::string &text) {
   std::optional<int64_t> value = parseInteger(text);
   return value && *value > 0 ? "" : "'" + text + "' is not a positive whole number";
+}
+
+static std::string checkInputSlots(const std::string &text) {
+  std::optional<int64_t> value = parseInteger(text);
+  bool fits = value && *value >= 1 && *value <= table::kMostInputSlots;
+  return fits ? "" : "'" + text + "' is not a whole number from 1 to " +
+                         std::to_string(table::kMostInputSlots);
 }
 
 static std::string checkPositiveNumber(const std::string &text) {
@@ -98,6 +106,13 @@ void Command::addForwardOptions(CompileOptions &options) {
   addChoice("--half-type", recipe.halfType, "type", {"fp16", "bf16"});
   addList(*this, "--pin", recipe.pin, "the type of nodes or ops with such names",
           "REGEX=fp32|fp16|bf16");
+  addList(*this, "--input-type", recipe.inputType,
+          "the type that an input or `label` is staged in", "NAME=fp32|fp16|bf16");
+  add_option("--input-slots", recipe.inputSlots,
+             "staging slots of each input: with 2, one fills while the step reads the other")
+      ->check(checkInputSlots)
+      ->type_name("N")
+      ->capture_default_str();
   addExternalData(options.externalData);
   addChoice("--target", options.target, "target", {"cpu"});
   addChoice("--cpu", recipe.cpu, "level", {"native", "x86-64-v3", "x86-64-v4"});

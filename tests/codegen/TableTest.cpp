@@ -28,7 +28,8 @@ using namespace halfstep::codegen;
 static const char *planned = R"mlir(
 module attributes {halfstep.phase = "memory", halfstep.recipe = "{\"loss\": \"mse\"}",
                    halfstep.graph_hash = "00ff", halfstep.state_bytes = 256 : i64,
-                   halfstep.arena_bytes = 192 : i64, halfstep.micro_batches = 2 : i64} {
+                   halfstep.arena_bytes = 192 : i64, halfstep.input_slots = 3 : i64,
+                   halfstep.micro_batches = 2 : i64} {
   table.tensor label "label" : tensor<2xi64> {classCount = 10 : i64, slice = #table.slice<3, 0, 16>}
   table.tensor input "x" : tensor<2x3xf32> {slice = #table.slice<2, 0, 24>}
   table.tensor parameter "w" : tensor<3x4xf32> {trainable, slice = #table.slice<0, 64, 48>}
@@ -94,6 +95,7 @@ TEST_F(TableTest, IsReadAndRun) {
   EXPECT_EQ(tables.abi_version, HALFSTEP_ABI_VERSION);
   EXPECT_EQ(tables.state_bytes, 256u);
   EXPECT_EQ(tables.arena_bytes, 192u);
+  EXPECT_EQ(tables.input_slots, 3u);
   EXPECT_EQ(tables.micro_batches, 2u);
   EXPECT_STREQ(tables.recipe, "{\"loss\": \"mse\"}");
   EXPECT_STREQ(tables.graph_hash, "00ff");
@@ -168,7 +170,7 @@ TEST_F(TableTest, IsReadAndRun) {
 
 TEST_F(TableTest, DescribesWindows) {
   OwningOpRef<ModuleOp> module = parse(R"mlir(
-module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", halfstep.micro_batches = 1 : i64, halfstep.recipe = "{}", halfstep.state_bytes = 8192 : i64} {
+module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", halfstep.input_slots = 2 : i64, halfstep.micro_batches = 1 : i64, halfstep.recipe = "{}", halfstep.state_bytes = 8192 : i64} {
   func.func @infer(%dy: tensor<2x6x5x9xf16>, %x: tensor<2x4x9x8xf16>) {
     %w = table.conv weight_gradient %dy, %x {strides = array<i64: 2, 1>, dilations = array<i64: 1, 2>, pads = array<i64: 1, 0, 1, 3>, groups = 2 : i64, slices = [#table.slice<0, 0, 1080>, #table.slice<0, 1088, 1152>, #table.slice<1, 0, 864>]}
       : (tensor<2x6x5x9xf16>, tensor<2x4x9x8xf16>) -> tensor<3x6x2x3x2xf32>

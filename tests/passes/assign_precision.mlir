@@ -9,12 +9,12 @@
 // RUN: halfstep-opt %s --assign-precision="mode=autocast pin=exp=fp16" | FileCheck %s --check-prefix=PIN
 // RUN: not halfstep-opt %s --assign-precision="mode=autocast pin=nothing=fp16" 2>&1 | FileCheck %s --check-prefix=NOPIN
 
-// The input is only read in 16 bits, so it arrives in 16 bits.
 // CHECK-LABEL: func.func @micro
-// CHECK-SAME: %[[X:[^:]+]]: tensor<4x8xf16> {train.input = "x"}
+// CHECK-SAME: %[[X:[^:]+]]: tensor<4x8xf32> {train.input = "x"}
 // AUTO-SAME: %[[W:[^:]+]]: tensor<8x8xf32> {train.parameter = "w", train.trainable}
+// AUTO: %[[XH:.*]] = train.cast %[[X]] to f16
 // AUTO: %[[WH:.*]] = train.cast %[[W]] to f16
-// AUTO: %[[H:.*]] = train.matmul %[[X]], %[[WH]] {train.reason = "category"} : {{.*}} -> tensor<4x8xf16>
+// AUTO: %[[H:.*]] = train.matmul %[[XH]], %[[WH]] {train.reason = "category"} : {{.*}} -> tensor<4x8xf16>
 // AUTO: train.tanh %[[H]] {train.reason = "policy"} : (tensor<4x8xf16>)
 // AUTO: train.exp %{{.*}} {train.reason = "category"} : (tensor<4x8xf32>)
 // AUTO: train.mul %{{.*}}, %{{.*}} {train.reason = "widened"} : (tensor<4x8xf32>, tensor<8xf32>)

@@ -114,6 +114,7 @@ TEST(Recipe, JsonHasEveryOption) {
   recipe.optimizer = "sgd:lr=0.01";
   recipe.bind["batch \"n\""] = 16;
   recipe.freeze = {"\\.bias$"};
+  recipe.inputType = {"x=fp16"};
   auto json = llvm::cantFail(llvm::json::parse(recipe.toJson()));
   llvm::json::Object expected{{"loss", "mse"},
                               {"optimizer", "sgd:lr=0.01"},
@@ -122,6 +123,8 @@ TEST(Recipe, JsonHasEveryOption) {
                               {"half-type", "fp16"},
                               {"loss-scale", ""},
                               {"pin", llvm::json::Array{}},
+                              {"input-type", llvm::json::Array{"x=fp16"}},
+                              {"input-slots", 2},
                               {"clip-norm", 0.0},
                               {"batch", 0},
                               {"accumulate", 1},

@@ -8,14 +8,14 @@ module {}
 
 // CHECK: error: the memory phase left a named tensor without its memory
 // CHECK: note: verify-phase: a in #table.slice<0, 0, 4>
-module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0} {
+module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep.input_slots = 1} {
   table.tensor counter "a" : tensor<f64> {slice = #table.slice<0, 0, 4>}
 }
 
 // -----
 
 // CHECK: error: the memory phase left state beyond the end of its buffer
-module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0} {
+module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep.input_slots = 1} {
   table.tensor counter "a" : tensor<f64> {slice = #table.slice<0, 60, 8>}
 }
 
@@ -23,7 +23,7 @@ module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0} {
 
 // CHECK: error: the memory phase left state that shares its memory
 // CHECK: note: verify-phase: b in #table.slice<0, 4, 8>
-module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0} {
+module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep.input_slots = 1} {
   table.tensor counter "a" : tensor<f64> {slice = #table.slice<0, 0, 8>}
   table.tensor counter "b" : tensor<f64> {slice = #table.slice<0, 4, 8>}
 }
@@ -31,14 +31,14 @@ module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0} {
 // -----
 
 // CHECK: error: the memory phase left a tensor outside of its region
-module attributes {halfstep.state_bytes = 128, halfstep.arena_bytes = 0} {
+module attributes {halfstep.state_bytes = 128, halfstep.arena_bytes = 0, halfstep.input_slots = 1} {
   table.region "parameters" : tensor<16xf32> {slice = #table.slice<0, 0, 64>}
   table.tensor parameter "w" : tensor<16xf32> {region = "parameters", slice = #table.slice<0, 64, 64>}
 }
 
 // -----
 
-module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64} {
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64, halfstep.input_slots = 1} {
   func.func @infer() {
     // CHECK: error: the memory phase left an entry without its memory
     // CHECK: note: verify-phase: 'table.zero' needs 1 slices
@@ -49,7 +49,7 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64} {
 
 // -----
 
-module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128} {
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128, halfstep.input_slots = 1} {
   func.func @infer() {
     %0 = table.zero {slices = [#table.slice<1, 0, 64>]} : tensor<16xf32>
     %1 = table.zero {slices = [#table.slice<1, 32, 64>]} : tensor<16xf32>
@@ -62,7 +62,7 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128} {
 
 // -----
 
-module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128} {
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128, halfstep.input_slots = 1} {
   func.func @infer() {
     %0 = table.zero {slices = [#table.slice<1, 0, 64>]} : tensor<16xf32>
     // CHECK: error: the memory phase left a value that is read where it is not
@@ -74,7 +74,7 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128} {
 
 // -----
 
-module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64} {
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64, halfstep.input_slots = 1} {
   func.func @infer() {
     // CHECK: error: the memory phase left a slice beyond the end of its buffer
     %0 = table.zero {slices = [#table.slice<1, 4, 64>]} : tensor<16xf32>
@@ -84,7 +84,7 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64} {
 
 // -----
 
-module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64} {
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64, halfstep.input_slots = 1} {
   func.func @infer() {
     // CHECK: error: the memory phase left a slice of the wrong size
     %0 = table.zero {slices = [#table.slice<1, 0, 60>]} : tensor<16xf32>
@@ -94,7 +94,7 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64} {
 
 // -----
 
-module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64} {
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64, halfstep.input_slots = 1} {
   func.func @infer() {
     // CHECK: error: the memory phase left an input that is written to
     %0 = table.zero {slices = [#table.slice<2, 0, 64>]} : tensor<16xf32>
@@ -105,7 +105,7 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64} {
 // -----
 
 // In place without the kernel's knowledge.
-module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128} {
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128, halfstep.input_slots = 1} {
   kernel.group @relu [16](%x: f32[1]) -> (f32[1]) {
     kernel.yield %x : f32
   }
@@ -120,7 +120,7 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128} {
 // -----
 
 // A kernel in place, its slices apart.
-module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128} {
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128, halfstep.input_slots = 1} {
   kernel.group @relu [16](%x: f32[1]) -> (%x) {
     kernel.yield %x : f32
   }
@@ -135,7 +135,7 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128} {
 // -----
 
 // The old value of state is read behind the entry that overwrites it.
-module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 64} {
+module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 64, halfstep.input_slots = 1} {
   table.tensor counter "a" : tensor<16xf32> {slice = #table.slice<0, 0, 64>}
   func.func @update(%a: tensor<16xf32> {train.state = "a"}) -> (tensor<16xf32> {train.updates = "a"}) {
     %0 = table.zero {slices = [#table.slice<0, 0, 64>]} : tensor<16xf32>
@@ -148,7 +148,7 @@ module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 64} {
 // -----
 
 // The new value of state is not in the state.
-module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 64} {
+module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 64, halfstep.input_slots = 1} {
   table.tensor counter "a" : tensor<16xf32> {slice = #table.slice<0, 0, 64>}
   // CHECK: error: the memory phase left a result that is not where it belongs
   // CHECK: note: verify-phase: result 0 of @update in #table.slice<1, 0, 64>, expected in #table.slice<0, 0, 64>

@@ -6,6 +6,7 @@
 // without it.
 //
 //   MICRO_BATCHES      micro-batches of a step (default 1)
+//   INPUT_SLOTS        staging slots of each input (default 2)
 //   LABEL, LABEL_TYPE  the label's type in C and in the directory (default float, HS_F32)
 //   CLASSES            the labels are ids of so many classes, -100 has no loss (default 0)
 //   WITH_EPOCH         a counter "epoch", whose last value the record "grad_norm" shows
@@ -19,6 +20,9 @@
 
 #ifndef MICRO_BATCHES
 #define MICRO_BATCHES 1
+#endif
+#ifndef INPUT_SLOTS
+#define INPUT_SLOTS 2
 #endif
 #ifndef LABEL
 #define LABEL float
@@ -198,6 +202,7 @@ static const hs_artefact artefact = {
     .tensors = tensors,
     .state_bytes = sizeof(state_t),
     .arena_bytes = sizeof(arena_t),
+    .input_slots = INPUT_SLOTS,
     .micro_batches = MICRO_BATCHES,
     .recipe = "{\"loss\":\"mse\",\"optimizer\":\"sgd:lr=0.01\"}",
     .graph_hash = "0123456789abcdef",

@@ -122,6 +122,76 @@ TEST_F(LoaderTest, ContiguousBatchesAreNotCopied) {
   }
 }
 
+TEST_F(LoaderTest, BindsPrefetchedBatches) {
+  Samples samples(16);
+  writeNpy(folder / "x.npy", samples.x, {3});
+  writeNpy(folder / "label.npy", samples.label);
+  std::vector<uint64_t> rows = {0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15};
+  for (const char *variant : {"RunnerModel", "RunnerModelThreeSlots"}) {
+    auto session = startRunnerModel(variant);
+    Loader loader = load(*session);
+    uint64_t ahead = session->artefact().input_slots - 1;
+    loader.bindRows(&rows[0]);
+    for (uint64_t i = 1; i <= ahead; ++i) {
+      std::vector<uint64_t> passing(&rows[4 * i], &rows[4 * i + 4]);
+      loader.prefetchRows(passing.data());
+    }
+    EXPECT_EQ(outputs(*session)[1], predict(samples, 2)); // what is bound stays as it is
+    EXPECT_EQ(loader.prefetched(), ahead);
+    for (uint64_t i = 1; i <= ahead; ++i) {
+      loader.bindRows(&rows[4 * i]);
+      EXPECT_EQ(loader.prefetched(), ahead - i);
+      EXPECT_EQ(outputs(*session)[3], predict(samples, rows[4 * i + 3]));
+    }
+  }
+}
+
+TEST_F(LoaderTest, AnotherBatchThanThePrefetchedOne) {
+  Samples samples(12);
+  writeNpy(folder / "x.npy", samples.x, {3});
+  writeNpy(folder / "label.npy", samples.label);
+  for (const char *variant : {"RunnerModel", "RunnerModelThreeSlots"}) {
+    auto session = startRunnerModel(variant);
+    Loader loader = load(*session);
+    std::vector<uint64_t> rows = {0, 2, 4, 6, 1, 3, 5, 7};
+    for (int round = 0; round < 3; ++round) {
+      loader.bindRows(&rows[0]);
+      loader.prefetchRows(&rows[4]);
+      loader.bindRange(8);
+      EXPECT_EQ(loader.prefetched(), 0u);
+      EXPECT_EQ(outputs(*session)[1], predict(samples, 9));
+      loader.prefetchRange(0);
+      loader.cancelPrefetch();
+    }
+  }
+}
+
+TEST_F(LoaderTest, OneSlotIsNeverFilledAhead) {
+  Samples samples(80000);
+  writeNpy(folder / "x.npy", samples.x, {3});
+  writeNpy(folder / "label.npy", samples.label);
+  auto session = startRunnerModel("RunnerModelOneSlot");
+  Loader loader = load(*session);
+  loader.bindRange(0);
+  EXPECT_FALSE(loader.canPrefetch(/*isRange=*/false));
+}
+
+// A batch that cannot be read is an error of the step that would read it.
+TEST_F(LoaderTest, ErrorsOfPrefetchedBatchesComeWhereTheyAreBound) {
+  Samples samples(12);
+  writeNpy(folder / "x.npy", samples.x, {3});
+  writeNpy(folder / "label.npy", std::vector<int64_t>{0, 1, 2, 0, 1, 3, 0, 0, 1, 1, 1, 1});
+  auto session = startRunnerModel("RunnerModelClasses");
+  Loader loader = load(*session);
+  loader.bindRange(0);
+  loader.prefetchRange(4);
+  session->evaluate();
+  for (int round = 0; round < 2; ++round) // it does not go away
+    EXPECT_ERROR(loader.bindRange(4), "label.npy: sample 5: the class id 3");
+  loader.bindRange(8);
+  session->evaluate();
+}
+
 // Kernels index with class ids: a file that changes after the check must not matter.
 TEST_F(LoaderTest, ClassIdsAreCheckedWhereTheyAreUsed) {
   Samples samples(4);

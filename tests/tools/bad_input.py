@@ -132,6 +132,19 @@ CASES = [
     ("loss that does not fit", 2, r"--loss: .*one number",
      f"halfstep compile {MLP} --batch 16 --loss output --optimizer sgd -o out"),
 
+    # Inputs.
+    ("unknown input type", 2, r"--input-type: 'x=fp8' is not NAME=fp32, NAME=fp16 or NAME=bf16",
+     f"halfstep compile {MLP} {RECIPE} --input-type x=fp8 -o out"),
+    ("input type of no input", 2,
+     r"--input-type: no input of the model is called 'labels'; did you mean label\?",
+     f"halfstep compile {MLP} {RECIPE} --input-type labels=fp16 -o out"),
+    ("input type of class ids", 2, r"--input-type: label holds 'i64', which is no float type",
+     f"halfstep compile digits.onnx {DIGITS_RECIPE} --input-type label=fp16 -o out"),
+    ("no input slot", 2, r"--input-slots: '0' is not a whole number from 1 to 64",
+     f"halfstep compile {MLP} {RECIPE} --input-slots 0 -o out"),
+    ("too many input slots", 2, r"--input-slots: '65' is not a whole number from 1 to 64",
+     f"halfstep compile {MLP} {RECIPE} --input-slots 65 -o out"),
+
     # Patterns.
     ("pattern that matches nothing", 2,
      r"--freeze nothing matches no parameter(.*\n)*help: .*0\.weight",
