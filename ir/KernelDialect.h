@@ -81,7 +81,7 @@ private:
 };
 
 /// Whether result number `result` may be planned in the same memory as argument number `argument`:
-/// same element size and strides, and the argument is not read again once the result is written.
+/// same type and strides, and the argument is not read again once the result is written.
 bool canShare(GroupOp group, unsigned argument, unsigned result);
 
 /// A reduction cut in two: where the arguments of the parts come from.

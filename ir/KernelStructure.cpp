@@ -69,10 +69,8 @@ bool halfstep::kernel::canShare(GroupOp group, unsigned argument, unsigned resul
   if (out < group.getBlock().getNumArguments() ||
       llvm::is_contained(group.getOuts(), int64_t(argument)))
     return false; // one of the two is in place already
-  auto bytes = [&](unsigned buffer) {
-    return llvm::divideCeil(group.getStorageType(buffer).getIntOrFloatBitWidth(), 8);
-  };
-  if (bytes(argument) != bytes(out))
+  // A buffer has one type: as many bytes are not enough, a bf16 would be stored as an f16.
+  if (group.getStorageType(argument) != group.getStorageType(out))
     return false;
   ArrayRef<int64_t> space = group.getSpace(), read = group.getBufferStrides(argument),
                     written = group.getBufferStrides(out);

@@ -21,7 +21,7 @@
 #include "passes/Access.h"
 #include "passes/ParameterClass.h"
 #include "passes/Passes.h"
-#include <regex>
+#include "passes/Pins.h"
 
 namespace halfstep {
 #define GEN_PASS_DEF_ASSIGNPRECISIONPASS
@@ -37,13 +37,6 @@ bool isNarrow(Type element) { return element.isF16() || element.isBF16(); }
 
 struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision> {
   using Base::Base;
-
-  struct Pin {
-    std::string text;
-    std::regex pattern;
-    Type type;
-    unsigned matches = 0;
-  };
 
   bool autocasts() const { return mode == "autocast" || mode == "half-grad" || mode == "half"; }
 
@@ -65,43 +58,11 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
       return failure();
     }
     half = halfType == "fp16" ? Type(Float16Type::get(context)) : Type(BFloat16Type::get(context));
-    for (const std::string &text : pin)
-      if (failed(readPin(text)))
-        return failure();
-    return success();
-  }
-
-  LogicalResult readPin(StringRef text) {
-    auto [pattern, type] = text.rsplit('=');
-    MLIRContext *context = &getContext();
-    Type element = type == "fp32"   ? Type(Float32Type::get(context))
-                   : type == "fp16" ? Type(Float16Type::get(context))
-                   : type == "bf16" ? Type(BFloat16Type::get(context))
-                                    : Type();
-    if (!element) {
-      auto diagnostic = error("--pin " + text + ": the type must be fp32, fp16 or bf16");
-      diagnostic.attachNote() << "help: a pin is REGEX=TYPE, as in --pin 'head/.*=fp32'";
-      return diagnostic;
-    }
-    try {
-      pins.push_back({text.str(), std::regex(pattern.str(), std::regex::ECMAScript), element});
-    } catch (const std::regex_error &problem) {
-      auto diagnostic = error("--pin " + text + ": not a regular expression");
-      diagnostic.attachNote() << problem.what();
-      return diagnostic;
-    }
-    return success();
-  }
-
-  /// The pin of an op, by its node's name or its own.
-  Type pinned(Operation *op) {
-    std::string names = (nodeName(op->getLoc()) + "\n" + op->getName().stripDialect()).str();
-    for (Pin &candidate : pins)
-      if (std::regex_search(names, candidate.pattern)) {
-        ++candidate.matches;
-        return candidate.type;
-      }
-    return {};
+    auto parsed = Pins::parse(SmallVector<std::string>(pin.begin(), pin.end()), context,
+                              [&](const Twine &what) { return error(what); });
+    if (succeeded(parsed))
+      pins = std::move(*parsed);
+    return parsed;
   }
 
   //===--------------------------------------------------------------------===//
@@ -121,7 +82,7 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
     if (!widest) // only numbers that are known: they take the type of their reader
       return {};
     Precision category = categoryOf(op);
-    Type pin = pinned(op);
+    Type pin = pins.typeOf(op);
     if (category == Precision::Unrounded) // losses and metrics, whatever a pin says
       return {f32, "category"};
     if (pin)
@@ -202,23 +163,32 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
     }
   }
 
-  /// Adjoints have the type of their primal. Autocast reads a low weight through a cast, whose
-  /// adjoint is 16 bits wide before it is widened: what half-grad leaves out is only the widening.
+  /// Adjoints have the type of their primal. Under autocast a weight is read in 16 bits through one
+  /// cast, whose adjoint is 16 bits wide and is widened: what half-grad leaves out is the widening.
   void assignAdjoint(AdjointOp adjoint) {
     auto primal = cast<RankedTensorType>(adjoint.getPrimal().getType());
+    Attribute policy = StringAttr::get(&getContext(), "policy");
     adjoint.getResult().setType(primal);
-    adjoint->setAttr(attr::kReason, StringAttr::get(&getContext(), "policy"));
-    auto weight = dyn_cast<BlockArgument>(adjoint.getPrimal());
-    auto name = weight ? cast<func::FuncOp>(weight.getOwner()->getParentOp())
-                             .getArgAttrOfType<StringAttr>(weight.getArgNumber(), attr::kParameter)
-                       : StringAttr();
-    if (mode != "autocast" || !name || !lowParameters.contains(name))
+    adjoint->setAttr(attr::kReason, policy);
+    if (mode != "autocast" || !isParameter(adjoint.getPrimal()))
       return;
-    adjoint.getResult().setType(primal.clone(half));
-    OpBuilder builder(&getContext());
-    builder.setInsertionPointAfter(adjoint);
-    Value widened = castTo(builder, adjoint.getLoc(), adjoint, primal.getElementType());
-    adjoint.getResult().replaceAllUsesExcept(widened, widened.getDefiningOp());
+    SmallVector<Value> ofCast, others;
+    for (Value contribution : adjoint.getContributions())
+      (isNarrow(getElementTypeOrSelf(contribution)) ? ofCast : others).push_back(contribution);
+    if (ofCast.empty())
+      return;
+    OpBuilder builder(adjoint);
+    auto narrow = builder.create<AdjointOp>(adjoint.getLoc(), primal.clone(half), ofCast,
+                                            adjoint.getPrimal());
+    narrow->setAttr(attr::kReason, policy);
+    others.push_back(castTo(builder, adjoint.getLoc(), narrow, primal.getElementType()));
+    adjoint.getContributionsMutable().assign(others);
+  }
+
+  static bool isParameter(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && cast<func::FuncOp>(argument.getOwner()->getParentOp())
+                           .getArgAttr(argument.getArgNumber(), attr::kParameter);
   }
 
   void assignFunction(func::FuncOp function) {
@@ -260,22 +230,20 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
   void runOnOperation() override {
     if (mode == "as-is")
       return;
-    pins.clear();
     if (failed(readOptions()) || failed(refuseF64()))
       return signalPassFailure();
-    lowParameters = findLowParameters(getOperation());
+    lowParameters = findLowParameters(getOperation(), pins);
     for (auto function : getOperation().getOps<func::FuncOp>())
       assignFunction(function);
-    for (const Pin &candidate : pins)
-      if (candidate.matches == 0) {
-        auto diagnostic = error("--pin " + candidate.text + " matches no node and no op");
-        diagnostic.attachNote() << "help: inspect --phase precision lists the nodes";
-        return signalPassFailure();
-      }
+    for (const std::string &text : pins.unused()) {
+      auto diagnostic = error("--pin " + text + " matches no node and no op");
+      diagnostic.attachNote() << "help: inspect --phase precision lists the nodes";
+      return signalPassFailure();
+    }
   }
 
   Type f32, half;
-  SmallVector<Pin> pins;
+  Pins pins;
   DenseSet<StringAttr> lowParameters;
 };
 } // namespace

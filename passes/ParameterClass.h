@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/Pins.h"
 #include "llvm/ADT/DenseSet.h"
 #include <string>
 
@@ -14,8 +15,9 @@ namespace halfstep {
 std::string nodeName(mlir::Location location);
 
 /// The parameters that some op reads otherwise than in f32. A parameter all of whose uses, in all
-/// programs, are Full ops is *full*: it needs no 16-bit copy and its gradient is f32.
-llvm::DenseSet<mlir::StringAttr> findLowParameters(mlir::ModuleOp module);
+/// programs, are Full ops or pinned to f32 is *full*: it needs no 16-bit copy and its gradient is
+/// f32.
+llvm::DenseSet<mlir::StringAttr> findLowParameters(mlir::ModuleOp module, Pins &pins);
 
 } // namespace halfstep
 

@@ -2,12 +2,13 @@
 
 #include "Program.h"
 #include "codegen/Codegen.h"
-#include "passes/Passes.h"
-#include "passes/Pipeline.h"
-#include "runtime/Session.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
+#include "passes/Pipeline.h"
+#include "runtime/Session.h"
+#include "runtime/Types.h"
 #include <stdexcept>
 
 using namespace halfstep;
@@ -42,6 +43,52 @@ static mlir::LogicalResult placeInMemory(mlir::ModuleOp module, const ProgramOpt
   return pm.run(module);
 }
 
+/// The arguments `indices` of @micro are known by the attribute `to` instead of `from`.
+static void renameAttribute(mlir::ModuleOp module, llvm::ArrayRef<unsigned> indices,
+                            mlir::StringRef from, mlir::StringRef to) {
+  auto micro = module.lookupSymbol<mlir::func::FuncOp>("micro");
+  for (unsigned i : indices) {
+    micro.setArgAttr(i, to, micro.getArgAttr(i, from));
+    micro.removeArgAttr(i, from);
+  }
+}
+
+mlir::LogicalResult differentiateAfterCasts(mlir::ModuleOp module, const Recipe &recipe) {
+  mlir::PassManager types(module.getContext()), gradients(module.getContext());
+  types.addPass(createSelectParametersPass({recipe.train, recipe.freeze}));
+  types.addPass(mlir::createCanonicalizerPass());
+  types.addPass(mlir::createCSEPass());
+  types.addPass(createAppendLossPass({recipe.loss}));
+  types.addPass(createAssignPrecisionPass({recipe.precision, recipe.halfType, recipe.pin}));
+  types.addPass(mlir::createCSEPass()); // one cast of a value has one adjoint
+  gradients.addPass(createAutodiffPass());
+  if (failed(types.run(module)))
+    return mlir::failure();
+  // Autodiff knows parameters; a 16-bit copy is differentiated as one.
+  llvm::SmallVector<unsigned> copies;
+  auto micro = module.lookupSymbol<mlir::func::FuncOp>("micro");
+  for (unsigned i = 0; i < micro.getNumArguments(); ++i)
+    if (micro.getArgAttr(i, train::attr::kCopy))
+      copies.push_back(i);
+  renameAttribute(module, copies, train::attr::kCopy, train::attr::kParameter);
+  mlir::LogicalResult result = gradients.run(module);
+  renameAttribute(module, copies, train::attr::kParameter, train::attr::kCopy);
+  return result;
+}
+
+/// The phases grad and precision the other way round.
+static mlir::LogicalResult compileCastsFirst(mlir::ModuleOp module, const Recipe &recipe) {
+  mlir::PassManager pm(module.getContext());
+  pm.addPass(createExpandAdjointsPass());
+  pm.addPass(mlir::createCanonicalizerPass());
+  pm.addPass(mlir::createCSEPass());
+  if (failed(differentiateAfterCasts(module, recipe)) || failed(pm.run(module)))
+    return mlir::failure();
+  module->setAttr(table::attr::kPhase,
+                  mlir::StringAttr::get(module.getContext(), info(Phase::Precision).name));
+  return mlir::success();
+}
+
 Program::Program(mlir::MLIRContext &context, const std::string &source,
                  const ProgramOptions &options) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
@@ -52,9 +99,13 @@ Program::Program(mlir::MLIRContext &context, const std::string &source,
   };
   auto target = llvm::cantFail(codegen::CpuTarget::get("native"));
   bool isUsual = options.fuse && options.reuse;
-  if (!module ||
-      failed(runPhases(*module, recipe, isUsual ? Phase::Memory : Phase::Update, observe)) ||
-      (!isUsual && failed(placeInMemory(*module, options))))
+  auto compile = [&]() -> mlir::LogicalResult {
+    if (!module || (options.castsFirst && failed(compileCastsFirst(*module, recipe))) ||
+        failed(runPhases(*module, recipe, isUsual ? Phase::Memory : Phase::Update, observe)))
+      return mlir::failure();
+    return isUsual ? mlir::success() : placeInMemory(*module, options);
+  };
+  if (failed(compile()))
     throw std::runtime_error("does not compile: " + source);
   // What the importer and the command line say of a model.
   auto text = [&](mlir::StringRef value) { return mlir::StringAttr::get(&context, value); };
@@ -65,6 +116,10 @@ Program::Program(mlir::MLIRContext &context, const std::string &source,
     throw std::runtime_error("no code for: " + source);
   session = std::make_unique<runtime::Session>(
       runtime::Artefact::load("sample", artefact->sharedObject), /*threads=*/1);
+  const hs_artefact &tables = session->artefact();
+  for (uint64_t i = 0; i < tables.tensor_count; ++i)
+    if (tables.tensors[i].role == HS_HYPERPARAMETER)
+      session->writeScalar(tables.tensors[i], tables.tensors[i].initial);
 }
 
 Program::~Program() = default;
@@ -78,9 +133,23 @@ double Program::run() {
   return session->readScalar(*session->find(HS_COUNTER, "running_loss"));
 }
 
+void Program::setParameter(const std::string &name, const std::vector<double> &values) {
+  const hs_tensor &tensor = *session->find(HS_PARAMETER, name);
+  std::vector<char> data(tensor.slice.bytes);
+  auto fill = [&](auto *elements) { std::copy(values.begin(), values.end(), elements); };
+  if (tensor.type == HS_I64)
+    fill(reinterpret_cast<int64_t *>(data.data()));
+  else if (tensor.type == HS_BOOL)
+    fill(data.data());
+  else
+    runtime::convert(values.data(), HS_F64, data.data(), hs_type(tensor.type), values.size());
+  setParameter(name, data.data());
+}
+
 std::vector<double> Program::gradient(const std::string &name) {
-  const hs_tensor *tensor = session->find(HS_GRADIENT, name);
-  std::vector<double> values(tensor->slice.bytes / sizeof(double));
-  session->read(*tensor, values.data());
+  const hs_tensor &tensor = *session->find(HS_GRADIENT, name);
+  std::vector<double> values(runtime::elementCount(tensor));
+  runtime::convert(session->data(tensor), hs_type(tensor.type), values.data(), HS_F64,
+                   values.size());
   return values;
 }

@@ -3,9 +3,9 @@
 #ifndef HALFSTEP_TESTS_GRADIENTS_PROGRAM_H
 #define HALFSTEP_TESTS_GRADIENTS_PROGRAM_H
 
-#include "passes/Recipe.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
+#include "passes/Recipe.h"
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,13 +21,17 @@ std::unique_ptr<mlir::MLIRContext> makeContext();
 struct ProgramOptions {
   halfstep::Recipe recipe = defaultRecipe();
   std::function<void(mlir::ModuleOp)> edit; // of the module after the grad phase
-  bool fuse = true, reuse = true;           // of kernels, of memory
+  bool castsFirst = false; // types are assigned to the forward pass, which is then differentiated
+  bool fuse = true, reuse = true; // of kernels, of memory
 
   /// The mean of the output, SGD, the types that the function is written in.
   static halfstep::Recipe defaultRecipe();
 };
 
-/// `@forward` through all phases and into memory.
+/// What castsFirst compiles by: @micro with its gradients, types final, adjoints in place.
+mlir::LogicalResult differentiateAfterCasts(mlir::ModuleOp module, const halfstep::Recipe &recipe);
+
+/// `@forward` through all phases and into memory; hyperparameters have their compiled values.
 class Program {
 public:
   Program(mlir::MLIRContext &context, const std::string &source,
@@ -35,11 +39,11 @@ public:
   ~Program();
 
   void setParameter(const std::string &name, const void *data);
-  void setParameter(const std::string &name, const std::vector<double> &values) {
-    setParameter(name, values.data());
-  }
+  /// Rounds to the parameter's type.
+  void setParameter(const std::string &name, const std::vector<double> &values);
   /// Runs forward and backward; returns the loss.
   double run();
+  /// As it is kept: in any float type, scaled.
   std::vector<double> gradient(const std::string &name);
   halfstep::runtime::Session &running() { return *session; }
 

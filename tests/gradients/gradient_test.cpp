@@ -8,65 +8,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
-#include "Samples.h"
+#include "SampleProgram.h"
 #include "ir/TrainDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
-#include <numeric>
-#include <random>
 #include <set>
 
 using namespace halfstep;
 
 namespace {
 constexpr double kStep = 1e-5, kBound = 1e-6;
-
-int64_t elements(const std::string &type) {
-  int64_t count = 1;
-  for (size_t at = 0, next; (next = type.find('x', at)) != std::string::npos; at = next + 1)
-    count *= std::stoll(type.substr(at, next - at));
-  return count;
-}
-
-bool isDifferentiated(const Operand &operand) {
-  return operand.domain != Domain::Ids && operand.domain != Domain::Flags &&
-         operand.domain != Domain::Fixed;
-}
-
-/// The sample as a function of parameters, its result weighted so that no two elements have the
-/// same adjoint, and summed by the loss.
-std::string sourceOf(const Sample &sample) {
-  std::string arguments;
-  for (size_t i = 0; i < sample.operands.size(); ++i) {
-    std::string name = std::to_string(i);
-    arguments += "%" + name + ": tensor<" + sample.operands[i].type + "> {train.parameter = \"p" +
-                 name + "\"" + (isDifferentiated(sample.operands[i]) ? ", train.trainable" : "") +
-                 "}, ";
-  }
-  std::string result = "tensor<" + sample.result + ">";
-  return "func.func @forward(" + arguments + "%weights: " + result +
-         " {train.parameter = \"weights\", train.trainable}) -> (" + result +
-         " {train.output = \"y\"}) {\n" + sample.body + "\n%z = train.mul %y, %weights : (" +
-         result + ", " + result + ") -> " + result + "\nreturn %z : " + result + "\n}\n";
-}
-
-std::vector<double> draw(Domain domain, int64_t count, std::mt19937_64 &random) {
-  std::uniform_real_distribution<double> size(0.1, 2), positive(0.5, 2);
-  std::bernoulli_distribution negative;
-  std::vector<double> values(count);
-  for (double &value : values)
-    value = domain == Domain::Positive ? positive(random)
-                                       : size(random) * (negative(random) ? -1 : 1);
-  if (domain == Domain::Spread) {
-    std::iota(values.begin(), values.end(), 0.0);
-    for (double &value : values)
-      value = 0.1 * value - 1;
-    std::shuffle(values.begin(), values.end(), random);
-  }
-  return values;
-}
 
 /// The largest difference between the gradient and finite differences, relative to the largest
 /// component of the operand's gradient.
@@ -75,31 +28,12 @@ double worstError(mlir::MLIRContext &context, const Sample &sample,
   ProgramOptions options;
   options.edit = edit;
   Program program(context, sourceOf(sample), options);
-  std::mt19937_64 random(7);
   std::vector<std::pair<std::string, std::vector<double>>> differentiated;
-  auto set = [&](const std::string &name, const Operand &operand) {
-    int64_t count = elements(operand.type);
-    if (isDifferentiated(operand)) {
-      differentiated.emplace_back(name, draw(operand.domain, count, random));
-      program.setParameter(name, differentiated.back().second);
-    } else if (operand.domain == Domain::Fixed) {
-      program.setParameter(name, draw(operand.domain, count, random));
-    } else if (operand.domain == Domain::Ids) {
-      std::vector<int64_t> ids(count);
-      for (int64_t i = 0; i < count; ++i)
-        ids[i] = (i * 2 + 1) % 5;
-      program.setParameter(name, ids.data());
-    } else {
-      std::vector<uint8_t> flags(count);
-      for (int64_t i = 0; i < count; ++i)
-        flags[i] = i % 3 == 0;
-      program.setParameter(name, flags.data());
-    }
-  };
-  for (size_t i = 0; i < sample.operands.size(); ++i)
-    set("p" + std::to_string(i), sample.operands[i]);
-  set("weights", {sample.result});
-
+  for (auto &[name, isDifferentiated, values] : drawParameters(sample)) {
+    program.setParameter(name, values);
+    if (isDifferentiated)
+      differentiated.emplace_back(name, values);
+  }
   program.run();
   std::vector<std::vector<double>> gradients;
   for (auto &[name, values] : differentiated)

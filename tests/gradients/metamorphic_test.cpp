@@ -62,11 +62,6 @@ Trained train(const ProgramOptions &options) {
     return values;
   };
   const hs_artefact &tables = session.artefact();
-  for (uint64_t i = 0; i < tables.tensor_count; ++i) {
-    const hs_tensor &tensor = tables.tensors[i];
-    if (tensor.role == HS_HYPERPARAMETER)
-      session.writeScalar(tensor, tensor.initial);
-  }
   Trained run;
   for (auto [name, count] : {std::pair{"w1", kHidden * kInputs}, {"b1", kHidden},
                              {"w2", kClasses * kHidden}, {"b2", kClasses}}) {

@@ -36,10 +36,6 @@ Vector train(const ProgramOptions &options) {
                   "tensor<4xf64>\nreturn %0 : tensor<4xf64>\n}\n",
                   options);
   runtime::Session &session = program.running();
-  const hs_artefact &tables = session.artefact();
-  for (uint64_t i = 0; i < tables.tensor_count; ++i)
-    if (tables.tensors[i].role == HS_HYPERPARAMETER)
-      session.writeScalar(tables.tensors[i], tables.tensors[i].initial);
   program.setParameter("w", kStart);
   for (const Vector &gradient : kGradients) {
     Vector x = gradient;
@@ -192,10 +188,6 @@ public:
         "{\n%0 = train.matmul %x, %w : (tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>\n"
         "return %0 : tensor<1x1xf32>\n}\n",
         options);
-    const hs_artefact &tables = session().artefact();
-    for (uint64_t i = 0; i < tables.tensor_count; ++i)
-      if (tables.tensors[i].role == HS_HYPERPARAMETER)
-        session().writeScalar(tables.tensors[i], tables.tensors[i].initial);
     session().write(*session().find(HS_PARAMETER, "w"), &weight);
     session().run(HS_INIT);
   }

@@ -21,7 +21,9 @@
 // AUTO: train.mse_loss %{{.*}} : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<f32>
 // AUTO: train.adjoint(%{{.*}}) of %[[H]] {{.*}} -> tensor<4x8xf16>
 // AUTO: %[[DW:.*]] = train.adjoint(%{{.*}}) of %[[W]] {{.*}} : (tensor<8x8xf16>, tensor<8x8xf32>) -> tensor<8x8xf16>
-// AUTO: %[[GW:.*]] = train.cast %[[DW]] to f32
+// AUTO: %[[CW:.*]] = train.cast %[[DW]] to f32
+// AUTO: %[[GW:.*]] = train.adjoint(%[[CW]]) of %[[W]] {{.*}} -> tensor<8x8xf32>
+// AUTO: train.adjoint(%{{.*}}) of %{{.*}} : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<8xf32>
 // AUTO: return %{{.*}}, %[[GW]], %{{.*}}
 
 // HG-LABEL: func.func @micro

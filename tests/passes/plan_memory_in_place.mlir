@@ -28,6 +28,14 @@ kernel.group @both [64](%x: f32[1]) -> (f32[1], f32[1]) {
   %y = arith.negf %x : f32
   kernel.yield %x, %y : f32, f32
 }
+// As many bytes of another type.
+// CHECK: kernel.group @retype [64](%{{.*}}: bf16[1]) -> (f16[1])
+kernel.group @retype [64](%x: bf16[1]) -> (f16[1]) {
+  kernel.yield %x : f32
+}
+kernel.group @narrow [64](%x: f32[1]) -> (bf16[1]) {
+  kernel.yield %x : f32
+}
 // Read along other strides than it is written.
 // CHECK: kernel.group @transpose [8, 8](%{{.*}}: f32[1, 8]) -> (f32[8, 1])
 kernel.group @transpose [8, 8](%x: f32[1, 8]) -> (f32[8, 1]) {
@@ -38,10 +46,12 @@ kernel.contract @square [1, 8, 8, 8] f32 (a[0, 8, 1], b[0, 8, 1]) -> c[0, 8, 1]
 table.tensor input "x" : tensor<64xf32>
 table.tensor output "a" : tensor<64xf32>
 table.tensor output "b" : tensor<64xf32>
+table.tensor output "c" : tensor<64xf16>
 
 // CHECK-LABEL: func.func @infer
 func.func @infer(%x: tensor<64xf32> {train.input = "x"})
-    -> (tensor<64xf32> {train.output = "a"}, tensor<64xf32> {train.output = "b"}) {
+    -> (tensor<64xf32> {train.output = "a"}, tensor<64xf32> {train.output = "b"},
+        tensor<64xf16> {train.output = "c"}) {
   // An input is never overwritten.
   // CHECK: table.launch @relu(%{{.*}}) {slices = [#table.slice<2, 0, 256>, [[A:#table.slice<1, .*, 256>]]]}
   %0 = table.launch @relu(%x) : (tensor<64xf32>) -> tensor<64xf32>
@@ -69,5 +79,7 @@ func.func @infer(%x: tensor<64xf32> {train.input = "x"})
   // CHECK: table.launch @relu(%{{.*}}) {slices = {{\[}}[[E]], [[F:#table.slice<1, .*, 256>]]]}
   %10 = table.alias %9 : (tensor<8x8xf32>) -> tensor<64xf32>
   %11 = table.launch @relu(%10) : (tensor<64xf32>) -> tensor<64xf32>
-  return %10, %11 : tensor<64xf32>, tensor<64xf32>
+  %12 = table.launch @narrow(%x) : (tensor<64xf32>) -> tensor<64xbf16>
+  %13 = table.launch @retype(%12) : (tensor<64xbf16>) -> tensor<64xf16>
+  return %10, %11, %13 : tensor<64xf32>, tensor<64xf32>, tensor<64xf16>
 }
