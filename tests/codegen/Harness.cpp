@@ -87,19 +87,26 @@ void Library::load(const std::string &text, const std::string &cpu) {
   ASSERT_TRUE(module) << text;
   CpuTarget target = llvm::cantFail(CpuTarget::get(cpu));
   optimise(*module, target);
-  llvm::Expected<std::string> object = linkShared(emitObject(*module, target));
-  ASSERT_TRUE(bool(object)) << llvm::toString(object.takeError());
+  llvm::Expected<std::string> bytes = linkShared(emitObject(*module, target));
+  ASSERT_TRUE(bool(bytes)) << llvm::toString(bytes.takeError());
 
-  int file = memfd_create("kernels", 0);
-  ASSERT_EQ(write(file, object->data(), object->size()), ssize_t(object->size()));
-  handle = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW);
-  ASSERT_TRUE(handle) << dlerror();
-  close(file);
+  object = LoadedObject(*bytes);
+  ASSERT_TRUE(bool(object));
   for (auto &[name, kernel] : kernels)
-    kernel.function = reinterpret_cast<hs_kernel>(dlsym(handle, name.c_str()));
+    kernel.function = reinterpret_cast<hs_kernel>(object.symbol(name));
 }
 
-Library::~Library() {
+LoadedObject::LoadedObject(llvm::StringRef bytes) : file(memfd_create("kernels", 0)) {
+  EXPECT_EQ(write(file, bytes.data(), bytes.size()), ssize_t(bytes.size()));
+  handle = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW);
+  EXPECT_TRUE(handle) << dlerror();
+}
+
+LoadedObject::~LoadedObject() {
   if (handle)
     dlclose(handle);
+  if (file >= 0)
+    close(file);
 }
+
+void *LoadedObject::symbol(llvm::StringRef name) const { return dlsym(handle, name.str().c_str()); }

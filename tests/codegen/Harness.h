@@ -21,6 +21,31 @@ using llvm::ArrayRef;
 /// The contents of a launch's buffers.
 using Buffers = std::vector<std::vector<char>>;
 
+/// A shared object, loaded from memory.
+class LoadedObject {
+public:
+  LoadedObject() = default;
+  explicit LoadedObject(llvm::StringRef bytes);
+  LoadedObject(LoadedObject &&other) { swap(other); }
+  LoadedObject &operator=(LoadedObject &&other) {
+    swap(other);
+    return *this;
+  }
+  ~LoadedObject();
+
+  void *symbol(llvm::StringRef name) const;
+  explicit operator bool() const { return handle; }
+
+private:
+  void swap(LoadedObject &other) {
+    std::swap(file, other.file);
+    std::swap(handle, other.handle);
+  }
+
+  int file = -1; // stays open: the loader takes two objects of one path for one
+  void *handle = nullptr;
+};
+
 /// A kernel in this process.
 struct Kernel {
   hs_kernel function = nullptr;
@@ -36,7 +61,6 @@ class Library {
 public:
   /// `text` holds kernel.group and kernel.contract ops. Failures are gtest failures.
   explicit Library(const std::string &text, const std::string &cpu = "native");
-  ~Library();
   Library(const Library &) = delete;
 
   /// The module as parsed.
@@ -53,7 +77,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> parsed, split;
   std::map<std::string, kernel::SplitReduction> splits;
   std::map<std::string, Kernel> kernels;
-  void *handle = nullptr;
+  LoadedObject object;
 };
 
 } // namespace halfstep::tests
