@@ -71,6 +71,10 @@ FailureOr<Constant *> TableWriter::tensor(table::TensorOp op) {
   std::optional<hs_type> element = storageTypeOf(type.getElementType());
   if (!element)
     return op.emitOpError("has no storage type for ") << type.getElementType();
+  std::optional<hs_type> fileElement =
+      op.getFileType() ? storageTypeOf(*op.getFileType()) : element;
+  if (!fileElement)
+    return op.emitOpError("has no storage type for ") << *op.getFileType();
   if (!op.getSlice())
     return op.emitOpError("has no slice: the memory phase has not run");
   auto numberOr = [&](std::optional<int64_t> value, int64_t other) {
@@ -80,7 +84,7 @@ FailureOr<Constant *> TableWriter::tensor(table::TensorOp op) {
   return c.structure({c.string(op.getName()), c.u32(uint32_t(op.getRole())), c.u32(*element),
                       c.u32(type.getRank()), c.u32(op.getTrainable()), c.array(type.getShape()),
                       slice(*op.getSlice()), c.f64(initial), numberOr(op.getClassCount(), 0),
-                      numberOr(op.getIgnoredClass(), INT64_MIN)});
+                      numberOr(op.getIgnoredClass(), INT64_MIN), c.u32(*fileElement)});
 }
 
 //===---------------------------------------------------------------------------------------===//

@@ -50,18 +50,20 @@ def TensorOp : Op<Table_Dialect, "tensor", []> {
   let summary = "a named tensor of the artefact's directory";
   let description = [{
     `initial` is a hyperparameter's default; `classCount` (0: none) and `ignoredClass` say which
-    integers a label may hold. The slice is there after the memory phase.
+    integers a label may hold. An output that the model's file declares in a wider type than it is
+    computed in has that `fileType`. The slice is there after the memory phase.
   }];
   let arguments = (ins StrAttr:$name, RoleAttr:$role, TypeAttrOf<AnyStaticShapeTensor>:$type,
                        UnitAttr:$trainable, OptionalAttr<F64Attr>:$initial,
                        OptionalAttr<I64Attr>:$classCount, OptionalAttr<I64Attr>:$ignoredClass,
+                       OptionalAttr<TypeAttr>:$fileType,
                        OptionalAttr<StrAttr>:$region, OptionalAttr<I64Attr>:$regionOffset,
                        OptionalAttr<SliceAttr>:$slice);
   let assemblyFormat = "$role $name `:` $type attr-dict";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "Role":$role,
                                "::mlir::RankedTensorType":$type), [{
     build($_builder, $_state, name, role, type, /*trainable=*/false, /*initial=*/{},
-          /*classCount=*/{}, /*ignoredClass=*/{}, /*region=*/::mlir::StringAttr(),
+          /*classCount=*/{}, /*ignoredClass=*/{}, /*fileType=*/::mlir::TypeAttr(), /*region=*/::mlir::StringAttr(),
           /*regionOffset=*/{}, /*slice=*/{});
   }]>];
 }

@@ -67,6 +67,7 @@ inline constexpr llvm::StringLiteral kRecord = "train.record";       // metrics 
 inline constexpr llvm::StringLiteral kUpdatesRecord = "train.updates_record"; // its new value
 inline constexpr llvm::StringLiteral kSeed = "train.seed";           // unit: the loss's adjoint
 inline constexpr llvm::StringLiteral kOutput = "train.output";       // graph output NAME
+inline constexpr llvm::StringLiteral kFileType = "train.file_type";  // of an output, if wider
 inline constexpr llvm::StringLiteral kMetric = "train.metric";       // scalar NAME of evaluate
 inline constexpr llvm::StringLiteral kGradient = "train.gradient";   // adjoint of weight NAME
 inline constexpr llvm::StringLiteral kUpdates = "train.updates";     // new value of state NAME

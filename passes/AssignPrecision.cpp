@@ -146,7 +146,9 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
       auto parameter = function.getArgAttrOfType<StringAttr>(index, attr::kParameter);
       if (!isa<FloatType>(tensor.getElementType()))
         continue;
-      bool trained = bool(function.getArgAttr(index, attr::kTrainable));
+      // Only a step has an @init and an @update, which write the copies.
+      bool trained = function.getArgAttr(index, attr::kTrainable) &&
+                     getOperation().lookupSymbol("micro");
       if (parameter && mode == "half") {
         argument.setType(tensor.clone(half));
       } else if (parameter && mode == "half-grad" && trained && lowParameters.contains(parameter)) {
@@ -201,12 +203,17 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
         assign(&op);
     }
     // The outside sees the outputs, losses and metrics that the file declares; gradients are ours.
+    // Of an output in 16 bits the host gets these, and widens them while it writes: twice the memory
+    // would hold nothing more.
     Operation *terminator = function.front().getTerminator();
     OpBuilder builder(terminator);
     for (OpOperand &operand : terminator->getOpOperands()) {
       unsigned index = operand.getOperandNumber();
       Type element = getElementTypeOrSelf(declared[index]);
-      if (!function.getResultAttr(index, attr::kGradient) && isa<FloatType>(element))
+      if (function.getResultAttr(index, attr::kOutput) && element.isF32() &&
+          isNarrow(getElementTypeOrSelf(operand.get().getType())))
+        function.setResultAttr(index, attr::kFileType, TypeAttr::get(element));
+      else if (!function.getResultAttr(index, attr::kGradient) && isa<FloatType>(element))
         operand.set(castTo(builder, operand.get().getLoc(), operand.get(), element));
     }
     function.setFunctionType(builder.getFunctionType(function.front().getArgumentTypes(),

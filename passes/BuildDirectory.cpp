@@ -71,7 +71,8 @@ void halfstep::buildDirectory(ModuleOp module, func::FuncOp main, const Step &st
   auto results = [&](StringRef function, StringRef attribute, table::Role role) {
     if (auto f = module.lookupSymbol<func::FuncOp>(function))
       for (unsigned i = 0; i < f.getNumResults(); ++i)
-        tensor(f.getResultAttrOfType<StringAttr>(i, attribute), role, f.getResultTypes()[i]);
+        tensor(f.getResultAttrOfType<StringAttr>(i, attribute), role, f.getResultTypes()[i])
+            .setFileTypeAttr(f.getResultAttrOfType<TypeAttr>(i, attr::kFileType));
   };
   results("infer", attr::kOutput, table::Role::Output);
   results("evaluate", attr::kMetric, table::Role::Metric);

@@ -69,7 +69,8 @@ def AssignPrecisionPass : Pass<"assign-precision", "::mlir::ModuleOp"> {
   let summary = "Give every op the types of the precision mode";
   let description = [{
     Casts operands to what the op's category, the mode and the pins ask for, and says why in
-    `train.reason`. Under `half-grad` a low parameter is read as its 16-bit copy and its gradient
+    `train.reason`. An output in 16 bits keeps them, and the type of the file as `train.file_type`; the
+    host widens. Under `half-grad` a low parameter is read as its 16-bit copy and its gradient
     stays 16 bits wide.
 
         %h = train.matmul %x, %w : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>

@@ -92,6 +92,11 @@ Metrics Evaluator::run() {
 
 namespace {
 
+/// The type of an output's file.
+hs_type writtenType(const hs_tensor &output) {
+  return output.file_type == HS_BF16 ? HS_F32 : hs_type(output.file_type); // NumPy has no bf16
+}
+
 /// The file of one output while it grows.
 struct OutputFile {
   const hs_tensor *tensor;
@@ -99,15 +104,19 @@ struct OutputFile {
 
   /// Appends the first `samples` of the batch that the session holds.
   void append(const Session &session, uint64_t samples) const {
-    const void *data = session.data(*tensor);
+    auto *data = static_cast<const char *>(session.data(*tensor));
     size_t elements = elementCount(*tensor) / size_t(tensor->shape[0]) * samples;
-    if (tensor->type != HS_BF16) {
-      file->write(data, elements * elementBytes(hs_type(tensor->type)));
+    hs_type type = hs_type(tensor->type), written = writtenType(*tensor);
+    if (type == written) {
+      file->write(data, elements * elementBytes(type));
       return;
     }
-    std::vector<float> widened(elements); // NumPy has no bf16
-    convert(data, HS_BF16, widened.data(), HS_F32, elements);
-    file->write(widened.data(), elements * sizeof(float));
+    float widened[4096]; // part by part: an output may be as large as all else together
+    for (size_t part; elements > 0; elements -= part, data += part * elementBytes(type)) {
+      part = std::min(elements, std::size(widened));
+      convert(data, type, widened, HS_F32, part);
+      file->write(widened, part * sizeof(float));
+    }
   }
 };
 
@@ -131,8 +140,7 @@ void writeOutputs(Session &session, const std::vector<std::string> &paths,
     std::vector<int64_t> shape = shapeOf(*tensor);
     shape[0] = int64_t(loader.samples());
     outputs.push_back({tensor, std::make_unique<ReplacedFile>(path)});
-    hs_type type = tensor->type == HS_BF16 ? HS_F32 : hs_type(tensor->type);
-    std::string preamble = npyPreamble(type, shape);
+    std::string preamble = npyPreamble(writtenType(*tensor), shape);
     outputs.back().file->write(preamble.data(), preamble.size());
   }
 

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HALFSTEP_ABI_VERSION 4u
+#define HALFSTEP_ABI_VERSION 5u
 
 /* Storage types. HS_BOOL is one byte, 0 or 1. */
 typedef enum hs_type {
@@ -68,6 +68,7 @@ typedef struct hs_tensor {
   double initial;         /* hyperparameters: the compiled default */
   int64_t class_count;    /* labels of class ids: values must lie in [0, class_count); else 0 */
   int64_t ignored_class;  /* a class id that is valid although outside that range; else INT64_MIN */
+  uint32_t file_type;     /* hs_type; outputs: what the model's file declares, which holds `type` */
 } hs_tensor;
 
 /* A range kernel: does units [lo, hi) of its work on `buffers`, in the order of the entry's slices.

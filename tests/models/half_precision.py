@@ -92,6 +92,21 @@ class HalfPrecisionTest(unittest.TestCase):
         weights, _ = self.step(model, x, "fp32")
         numpy.testing.assert_allclose(weights["w"], -0.2, rtol=1e-7)
 
+    def test_outputs_have_the_type_of_the_file(self):
+        """Computed in 16 bits, they are written in f32, whole batches and the rest."""
+        weight = numpy.arange(10_000, dtype=numpy.float32).reshape(-1, 1) % 256
+        model = self.linear(weight, numpy.zeros(len(weight), numpy.float32), 1)
+        data, x = self.folder / "x.npy", numpy.array([[1], [-2], [4]], numpy.float32)
+        numpy.save(data, x)
+        for mode in ("fp32", "autocast", "half-grad", "half"):
+            for half_type in BOUNDS:
+                with self.subTest(mode, half_type=half_type):
+                    halfstep("run", model, "--batch", 2, "--precision", mode, "--half-type",
+                             half_type, "--data", f"x={data}", "--out", self.folder)
+                    y = numpy.load(self.folder / "y.npy")
+                    self.assertEqual(y.dtype, numpy.float32)
+                    numpy.testing.assert_array_equal(y, x @ weight.T)
+
     def test_overflow_of_the_forward_pass_stops_the_run(self):
         """1e5 is no f16 number: scaling the loss cannot help, and the run says so."""
         model = self.linear(numpy.ones((1, 1), numpy.float32), numpy.zeros(1, numpy.float32), 1)

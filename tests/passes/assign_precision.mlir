@@ -57,3 +57,17 @@ func.func @micro(%x: tensor<4x8xf32> {train.input = "x"}, %t: tensor<4x8xf32> {t
   %df = train.adjoint(%y) of %f : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %loss, %dw, %df : tensor<f32>, tensor<8x8xf32>, tensor<8xf32>
 }
+
+// An output in 16 bits stays so, and says what the file declares; one in f32 is handed out as it is.
+// CHECK-LABEL: func.func @forward(
+// CHECK-SAME: -> (tensor<4x2xf16> {train.file_type = f32, train.output = "y"}, tensor<4x2xf32> {train.output = "z"})
+// CHECK: %[[Y:.*]] = train.matmul {{.*}} -> tensor<4x2xf16>
+// CHECK: %[[Z:.*]] = train.exp {{.*}} -> tensor<4x2xf32>
+// CHECK: return %[[Y]], %[[Z]]
+func.func @forward(%x: tensor<4x8xf32> {train.input = "x"},
+                   %w: tensor<8x2xf32> {train.parameter = "v"})
+    -> (tensor<4x2xf32> {train.output = "y"}, tensor<4x2xf32> {train.output = "z"}) {
+  %y = train.matmul %x, %w : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+  %z = train.exp %y : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %y, %z : tensor<4x2xf32>, tensor<4x2xf32>
+}

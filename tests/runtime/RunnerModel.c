@@ -168,14 +168,14 @@ static const int64_t batch_shape[] = {BATCH};
   { #NAME, HS_METRIC, HS_F64, 0, 0, NULL, IN_ARENA(NAME), 0, 0, INT64_MIN }
 
 static const hs_tensor inputs[] = {
-    {"x", HS_INPUT, HS_F32, 2, 0, x_shape, X_SLICE, 0, 0, INT64_MIN},
+    {"x", HS_INPUT, HS_F32, 2, 0, x_shape, X_SLICE, 0, 0, INT64_MIN, HS_F32},
     {"label", HS_LABEL, LABEL_TYPE, 1, 0, batch_shape, LABEL_SLICE, 0, CLASSES, IGNORED_CLASS},
 };
 
 static const hs_tensor tensors[] = {
-    {"w", HS_PARAMETER, HS_F32, 1, 1, weight_shape, IN_STATE(weight), 0, 0, INT64_MIN},
-    {"momentum/w", HS_OPTIMIZER, HS_F32, 1, 0, weight_shape, IN_STATE(momentum), 0, 0, INT64_MIN},
-    {"w", HS_GRADIENT, HS_F32, 1, 0, weight_shape, IN_STATE(gradient), 0, 0, INT64_MIN},
+    {"w", HS_PARAMETER, HS_F32, 1, 1, weight_shape, IN_STATE(weight), 0, 0, INT64_MIN, HS_F32},
+    {"momentum/w", HS_OPTIMIZER, HS_F32, 1, 0, weight_shape, IN_STATE(momentum), 0, 0, INT64_MIN, HS_F32},
+    {"w", HS_GRADIENT, HS_F32, 1, 0, weight_shape, IN_STATE(gradient), 0, 0, INT64_MIN, HS_F32},
     SCALAR("iteration", HS_COUNTER, iteration, 0),
     SCALAR("applied", HS_COUNTER, applied, 0),
 #ifdef WITH_EPOCH
@@ -189,7 +189,7 @@ static const hs_tensor tensors[] = {
     RECORD("skipped", skipped),
     RECORD("iteration", iteration_record),
     RECORD("applied", applied_record),
-    {"/out/y", HS_OUTPUT, HS_F32, 1, 0, batch_shape, IN_ARENA(y), 0, 0, INT64_MIN},
+    {"/out/y", HS_OUTPUT, HS_F32, 1, 0, batch_shape, IN_ARENA(y), 0, 0, INT64_MIN, HS_F32},
     METRIC(loss),
     METRIC(mae),
 };
