@@ -26,13 +26,27 @@ static std::vector<std::string> phaseNames() {
   return names;
 }
 
+/// With an optimizer, what the next phase makes of it belongs to the report.
+static int printPrecision(Compilation &compilation) {
+  ModuleOp module = compilation.module();
+  OwningOpRef<ModuleOp> step;
+  func::FuncOp update;
+  if (!compilation.recipe().optimizer.empty() && module.lookupSymbol("micro")) {
+    step = module.clone();
+    if (failed(runPhases(*step, compilation.recipe(), Phase::Update)))
+      return compilation.exitCode();
+    update = step->lookupSymbol<func::FuncOp>("update");
+  }
+  printPrecisionReport(module, update, llvm::outs());
+  return 0;
+}
+
 static int inspectPhase(Compilation &compilation, Phase phase, llvm::StringRef format) {
   if (failed(compilation.load()))
     return compilation.exitCode();
   if (auto finished = finishedPhase(compilation.module()); finished && *finished > phase)
     throw runtime::Error(compilation.name(), "it is past the phase " + info(phase).name.str() +
-                                                 ": it has finished " +
-                                                 info(*finished).name.str())
+                                                 ": it has finished " + info(*finished).name.str())
         .help("inspect the module that --dump-phases wrote after that phase, or the model")
         .exitWith(2);
   if (failed(compilation.checkTrains(phase)) || failed(compilation.advance(phase)))
@@ -47,7 +61,7 @@ static int inspectPhase(Compilation &compilation, Phase phase, llvm::StringRef f
       return compilation.exitCode();
     os << *text;
   } else if (format == "json" && phase == Phase::Precision) {
-    printPrecisionReport(module, os);
+    return printPrecision(compilation);
   } else if (format == "json" && phase == Phase::Memory) {
     os << MemoryReport::of(module).toJson() << '\n';
   } else if (format == "json") {
@@ -78,7 +92,12 @@ static int inspectModel(CompileOptions options, llvm::StringRef format) {
   if (!compilation.module().lookupSymbol("forward"))
     throw runtime::Error("--phase", "is needed for a module that is past the phase grad")
         .exitWith(2);
-  ModelSummary summary(compilation.module(), compilation.dimensions(), asGiven);
+  auto pins = Pins::parse(options.recipe.pin, &compilation.context(), [&](const llvm::Twine &what) {
+    return emitError(compilation.module().getLoc()) << what;
+  });
+  if (failed(pins))
+    return compilation.exitCode();
+  ModelSummary summary(compilation.module(), compilation.dimensions(), asGiven, *pins);
   if (format == "json")
     summary.printJson(llvm::outs());
   else

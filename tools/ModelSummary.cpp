@@ -4,6 +4,7 @@
 
 #include "ir/TrainDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/ParameterClass.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
@@ -23,15 +24,17 @@ std::string typeText(RankedTensorType type) {
 }
 
 ModelSummary::ModelSummary(ModuleOp module, std::vector<DimensionBinding> dimensions,
-                           const CompileOptions &options)
+                           const CompileOptions &options, Pins &pins)
     : dimensions(std::move(dimensions)) {
+  llvm::DenseSet<StringAttr> low = findLowParameters(module, pins);
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
   for (auto [i, type] : llvm::enumerate(forward.getArgumentTypes())) {
     auto tensor = cast<RankedTensorType>(type);
     if (auto name = forward.getArgAttrOfType<StringAttr>(i, attr::kInput))
       inputs.push_back({name.str(), tensor, false});
     else if (auto name = forward.getArgAttrOfType<StringAttr>(i, attr::kParameter))
-      parameters.push_back({name.str(), tensor, !!forward.getArgAttr(i, attr::kTrainable)});
+      parameters.push_back(
+          {name.str(), tensor, !!forward.getArgAttr(i, attr::kTrainable), low.contains(name)});
   }
   for (auto [i, type] : llvm::enumerate(forward.getResultTypes()))
     outputs.push_back({forward.getResultAttrOfType<StringAttr>(i, attr::kOutput).str(),
@@ -122,7 +125,9 @@ void ModelSummary::printText(llvm::raw_ostream &os) const {
   }
   os << "parameters: " << elements << " elements, " << trained << " of them trained\n";
   for (const Tensor &parameter : parameters)
-    print(parameter, parameter.isTrained ? "  trained" : "  fixed");
+    print(parameter, (llvm::Twine(parameter.isTrained ? "  trained" : "  fixed") +
+                      (parameter.isLow ? ", low" : ", full"))
+                         .str());
   os << "compile it with\n  " << command << '\n';
 }
 
@@ -160,6 +165,7 @@ void ModelSummary::printJson(llvm::raw_ostream &os) const {
         json.object([&] {
           tensorFields(parameter);
           json.attribute("trained", parameter.isTrained);
+          json.attribute("class", parameter.isLow ? "low" : "full");
         });
     });
     json.attribute("compile", llvm::json::fixUTF8(command));

@@ -4,15 +4,17 @@
 #define HALFSTEP_TOOLS_MODELSUMMARY_H
 
 #include "frontend/Importer.h"
+#include "passes/Pins.h"
 #include "tools/CompileOptions.h"
 
 namespace halfstep {
 
 /// What `halfstep inspect` says of a model whose parameters have been selected (phase grad).
+/// `pins` are those of the options.
 class ModelSummary {
 public:
   ModelSummary(mlir::ModuleOp module, std::vector<DimensionBinding> dimensions,
-               const CompileOptions &options);
+               const CompileOptions &options, Pins &pins);
 
   void printText(llvm::raw_ostream &os) const;
   /// {"version", "inputs", "outputs", "dimensions", "parameters", "compile"}
@@ -23,6 +25,7 @@ private:
     std::string name;
     mlir::RankedTensorType type;
     bool isTrained;
+    bool isLow = false; // a parameter's class
   };
 
   std::string compileLine(const CompileOptions &options) const;

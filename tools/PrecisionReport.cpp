@@ -25,7 +25,25 @@ static void printTypes(llvm::json::OStream &json, llvm::StringRef key, TypeRange
   });
 }
 
-void printPrecisionReport(ModuleOp module, llvm::raw_ostream &os) {
+static void printNodes(llvm::json::OStream &json, func::FuncOp function,
+                       llvm::function_ref<llvm::StringRef(Operation *)> passOf) {
+  for (Operation &op : function.front().without_terminator()) {
+    if (op.hasTrait<OpTrait::ConstantLike>())
+      continue;
+    json.object([&] {
+      json.attribute("node", llvm::json::fixUTF8(nodeNames(op.getLoc())));
+      json.attribute("op", op.getName().getStringRef());
+      json.attribute("pass", passOf(&op));
+      printTypes(json, "operand_types", op.getOperandTypes());
+      printTypes(json, "result_types", op.getResultTypes());
+      // Casts, a file's own types and those of the optimizer follow from the mode alone.
+      auto reason = op.getAttrOfType<StringAttr>(train::attr::kReason);
+      json.attribute("reason", reason ? reason.getValue() : "policy");
+    });
+  }
+}
+
+void printPrecisionReport(ModuleOp module, func::FuncOp update, llvm::raw_ostream &os) {
   llvm::json::OStream json(os, /*IndentSize=*/2);
   json.object([&] {
     json.attribute("version", 1);
@@ -33,20 +51,11 @@ void printPrecisionReport(ModuleOp module, llvm::raw_ostream &os) {
       auto function = module.lookupSymbol<func::FuncOp>("micro");
       if (!function) // not trained
         function = module.lookupSymbol<func::FuncOp>("forward");
-      for (Operation &op : function.front().without_terminator()) {
-        if (op.hasTrait<OpTrait::ConstantLike>())
-          continue;
-        json.object([&] {
-          json.attribute("node", llvm::json::fixUTF8(nodeNames(op.getLoc())));
-          json.attribute("op", op.getName().getStringRef());
-          json.attribute("pass", isGradient(&op) ? "gradient" : "forward");
-          printTypes(json, "operand_types", op.getOperandTypes());
-          printTypes(json, "result_types", op.getResultTypes());
-          // Casts, and a file's own types, follow from the mode alone.
-          auto reason = op.getAttrOfType<StringAttr>(train::attr::kReason);
-          json.attribute("reason", reason ? reason.getValue() : "policy");
-        });
-      }
+      printNodes(json, function, [](Operation *op) -> llvm::StringRef {
+        return isGradient(op) ? "gradient" : "forward";
+      });
+      if (update)
+        printNodes(json, update, [](Operation *) { return "update"; });
     });
   });
   os << '\n';
