@@ -12,6 +12,20 @@ namespace halfstep::runtime {
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+// Half of an extent, a multiple of 16: the columns of a vector.
+static int64_t halve(int64_t extent) { return ceilDiv(ceilDiv(extent, 2), 16) * 16; }
+
+// oneDNN keeps the sums of a whole block beside a 16-bit result, in scratch memory of the worker.
+static GemmBlock boundSums(const hs_gemm &gemm, GemmBlock block) {
+  constexpr int64_t most = 1 << 18;
+  if (gemm.c_type == HS_F16 || gemm.c_type == HS_BF16)
+    while (block.rows * block.columns > most) {
+      int64_t &longer = block.rows > block.columns ? block.rows : block.columns;
+      longer = halve(longer);
+    }
+  return block;
+}
+
 GemmBlock chooseGemmBlock(const hs_gemm &gemm) {
   // Multiply-adds that are worth a thread: about 10 microseconds of one core.
   constexpr double worthwhile = 1 << 19;
@@ -28,8 +42,6 @@ GemmBlock chooseGemmBlock(const hs_gemm &gemm) {
   };
   double bound = packing(gemm.m, gemm.n) + 0.1;
 
-  // Halves are kept to multiples of 16, the columns of a vector.
-  auto halve = [](int64_t extent) { return ceilDiv(ceilDiv(extent, 2), 16) * 16; };
   GemmBlock best{1, gemm.m, gemm.n};
   int64_t bestCount = 1;
   for (int64_t rows = gemm.m;; rows = halve(rows)) {
@@ -48,7 +60,7 @@ GemmBlock chooseGemmBlock(const hs_gemm &gemm) {
         break;
     }
     if (rows <= 16)
-      return best;
+      return boundSums(gemm, best);
   }
 }
 

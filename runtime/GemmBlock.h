@@ -18,7 +18,8 @@ struct GemmBlock {
   int64_t batch, rows, columns;
 };
 
-/// The finest cut whose blocks are each worth a thread and that costs at most a tenth more work.
+/// The finest cut whose blocks are each worth a thread and that costs at most a tenth more work; finer
+/// where a block of a 16-bit result would need more than a megabyte for its sums in f32.
 GemmBlock chooseGemmBlock(const hs_gemm &gemm);
 
 } // namespace halfstep::runtime

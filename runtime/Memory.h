@@ -37,6 +37,8 @@ public:
   explicit WorkerMemory(int workers) : count(workers) {}
 
   int workers() const { return count; }
+  /// Of each worker.
+  uint64_t bytes() const { return bytesEach; }
   /// Sees to it that each worker has that much; while nothing runs.
   void reserve(uint64_t bytes);
   char *at(int worker) const { return memory->data() + uint64_t(worker) * bytesEach; }

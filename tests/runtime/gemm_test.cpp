@@ -325,4 +325,25 @@ TEST(GemmBlock, LargeProductsAreCutAndSmallOnesAreNot) {
   EXPECT_EQ(block(64, 256, 256, 256, false, false).rows, 256);
 }
 
+// Scratch memory does not grow with the product, whatever its types and however long its sides.
+TEST(GemmBlock, ScratchMemoryIsBounded) {
+  for (hs_type type : {HS_F32, HS_F16, HS_BF16})
+    for (auto [m, n, k] : {std::array<int64_t, 3>{10000, 65536, 1},
+                           {65536, 10000, 64},
+                           {64, 100000, 64},
+                           {100000, 64, 3},
+                           {2000, 2000, 65536}})
+      for (bool transposed : {false, true}) {
+        hs_gemm gemm{};
+        gemm.a_type = gemm.b_type = gemm.c_type = type;
+        gemm.batch = 1, gemm.m = m, gemm.n = n, gemm.k = k;
+        gemm.transpose_a = gemm.transpose_b = transposed;
+        gemm.lda = transposed ? m : k, gemm.ldb = transposed ? k : n, gemm.ldc = n;
+        OneDnn oneDnn(2);
+        OneDnnGemm product(oneDnn, gemm);
+        EXPECT_LE(oneDnn.scratch.bytes() + oneDnn.operands.bytes(), 3u << 20)
+            << type << ": " << m << " x " << n << " x " << k << ", transposed " << transposed;
+      }
+}
+
 } // namespace
