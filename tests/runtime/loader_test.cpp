@@ -153,13 +153,13 @@ TEST_F(LoaderTest, AnotherBatchThanThePrefetchedOne) {
   for (const char *variant : {"RunnerModel", "RunnerModelThreeSlots"}) {
     auto session = startRunnerModel(variant);
     Loader loader = load(*session);
-    std::vector<uint64_t> rows = {0, 2, 4, 6, 1, 3, 5, 7};
+    std::vector<uint64_t> rows = {0, 2, 4, 6, 1, 3, 5, 7, 11, 8, 10, 9};
     for (int round = 0; round < 3; ++round) {
       loader.bindRows(&rows[0]);
       loader.prefetchRows(&rows[4]);
-      loader.bindRange(8);
+      loader.bindRows(&rows[8]);
       EXPECT_EQ(loader.prefetched(), 0u);
-      EXPECT_EQ(outputs(*session)[1], predict(samples, 9));
+      EXPECT_EQ(outputs(*session)[1], predict(samples, 8));
       loader.prefetchRange(0);
       loader.cancelPrefetch();
     }
