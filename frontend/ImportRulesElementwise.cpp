@@ -45,9 +45,14 @@ LogicalResult mean(OpBinder &b) {
   return b.bind(0, b.create<train::DivOp>({sum, b.scalar(sum, double(x->size()))}));
 }
 
+/// The one quotient that autocast computes in f32: 1 / x overflows where x does not.
 LogicalResult reciprocal(OpBinder &b) {
   Value x = b.operand(0);
-  return x ? b.bind(0, b.create<train::DivOp>({b.scalar(x, 1.0), x})) : failure();
+  if (!x)
+    return failure();
+  Value quotient = b.create<train::DivOp>({b.scalar(x, 1.0), x});
+  train::setCategory(quotient.getDefiningOp(), train::Precision::Full);
+  return b.bind(0, quotient);
 }
 
 /// The exponent may have a type of its own; the result has the base's.
@@ -177,7 +182,7 @@ const ImportRule rules[] = {
     {"Not", 1, logical<train::LogicalNotOp>, None, false},
     {"Or", 7, logical<train::LogicalOrOp>, None, false},
     {"Pow", 7, power, Full},
-    {"Reciprocal", 6, reciprocal, Widest},
+    {"Reciprocal", 6, reciprocal, Full},
     {"Relu", 6, elementwise<train::ReluOp>, Widest},
     {"Sigmoid", 6, elementwise<train::SigmoidOp>, Widest},
     {"Sqrt", 6, elementwise<train::SqrtOp>, Widest},

@@ -9,7 +9,12 @@ using namespace mlir;
 namespace halfstep {
 namespace {
 
-Value square(OpBinder &b, Value x) { return b.create<train::MulOp>({x, x}); }
+/// In f32 whatever x is, as a part of the reduction: the square of 300 is no f16 number.
+Value square(OpBinder &b, Value x) {
+  Value result = b.create<train::MulOp>({x, x});
+  train::setCategory(result.getDefiningOp(), train::Precision::Unrounded);
+  return result;
+}
 Value same(OpBinder &, Value x) { return x; }
 
 /// train reductions keep reduced axes with size 1; without keepdims a reshape drops them.
