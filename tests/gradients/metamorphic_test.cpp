@@ -148,6 +148,27 @@ TEST(Accumulation, FourTimesTwoIsEight) {
     EXPECT_NEAR(whole.losses[i], parts.losses[i], 1e-6 * std::abs(whole.losses[i]));
 }
 
+/// Every parameter is unscaled once, whatever its rank.
+TEST(LossScale, APowerOfTwoDoesNotShow) {
+  ProgramOptions options = optionsFor("fp32", "fp16");
+  Trained plain = train(options);
+  options.recipe.lossScale = "1024";
+  Trained scaled = train(options);
+  EXPECT_EQ(plain.losses, scaled.losses);
+  EXPECT_EQ(plain.parameters, scaled.parameters);
+}
+
+/// All ops pinned to f32 under half-grad: no parameter is read in 16 bits, none has a copy.
+TEST(Pins, AllOfThemAreFp32) {
+  Trained plain = train(optionsFor("fp32", "fp16"));
+  ProgramOptions options = optionsFor("half-grad", "fp16");
+  options.recipe.lossScale = "none";
+  options.recipe.pin = {".*=fp32"};
+  Trained pinned = train(options);
+  EXPECT_EQ(plain.losses, pinned.losses);
+  EXPECT_EQ(plain.parameters, pinned.parameters);
+}
+
 /// Where no parameter is used twice and nothing accumulates, half-grad is autocast: a widened
 /// 16-bit gradient is the 16-bit gradient.
 TEST(HalfGrad, EqualsAutocastBitForBit) {

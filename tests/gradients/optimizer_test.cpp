@@ -2,8 +2,7 @@
 //
 // Weights w with the loss mean(w * x), so that the gradient is x / n, given by the test. The
 // reference is written from the pseudo-code of torch.optim's documentation, in double; the step is
-// compiled in f64, so that a wrong constant anywhere shows. The edges of mixed precision are closed
-// forms.
+// compiled in f64, so that a wrong constant anywhere shows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -166,113 +165,5 @@ TEST(Clipping, BoundsTheNormOfAllGradients) {
   Vector result = train(options);
   for (int64_t i = 0; i < kSize; ++i)
     EXPECT_NEAR(result[i], expected[i], 1e-13);
-}
-
-//===----------------------------------------------------------------------===//
-// Mixed precision
-//===----------------------------------------------------------------------===//
-
-/// y = x w^T with w a [1, 1] weight under half-grad and fp16: its gradient is the adjoint of y
-/// (1 for the mean of one element) times x, times the scale, in f16.
-class Scaled {
-public:
-  Scaled(const std::string &optimizer, const std::string &lossScale, float weight) {
-    options.recipe.optimizer = optimizer;
-    options.recipe.precision = "half-grad";
-    options.recipe.lossScale = lossScale;
-    context = makeContext();
-    program = std::make_unique<Program>(
-        *context,
-        "func.func @forward(%x: tensor<1x1xf32> {train.input = \"x\"}, %w: tensor<1x1xf32> "
-        "{train.parameter = \"w\", train.trainable}) -> (tensor<1x1xf32> {train.output = \"y\"}) "
-        "{\n%0 = train.matmul %x, %w : (tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>\n"
-        "return %0 : tensor<1x1xf32>\n}\n",
-        options);
-    session().write(*session().find(HS_PARAMETER, "w"), &weight);
-    session().run(HS_INIT);
-  }
-  runtime::Session &session() { return program->running(); }
-  runtime::Record step(double x) {
-    _Float16 input = _Float16(x);
-    session().bindInput(0, &input);
-    session().micro();
-    session().update();
-    return session().record(steps++);
-  }
-  float weight() {
-    float value;
-    session().read(*session().find(HS_PARAMETER, "w"), &value);
-    return value;
-  }
-  double scalar(hs_role role, const char *name) {
-    return session().readScalar(*session().find(role, name));
-  }
-
-private:
-  ProgramOptions options;
-  std::unique_ptr<mlir::MLIRContext> context;
-  std::unique_ptr<Program> program;
-  uint64_t steps = 0;
-};
-
-TEST(HalfGrad, TheSmallestGradientMovesTheMaster) {
-  // 2^-24 is the smallest f16 number: as a gradient at scale 65536 it moves the master by 2^-40.
-  Scaled plain("sgd:lr=1", "none", 0);
-  plain.step(0x1p-24);
-  EXPECT_EQ(plain.weight(), -0x1p-24f);
-  Scaled scaled("sgd:lr=1", "65536", 0);
-  _Float16 smallest = _Float16(0x1p-24);
-  scaled.session().write(*scaled.session().find(HS_GRADIENT, "w"), &smallest);
-  scaled.session().update();
-  EXPECT_EQ(scaled.weight(), -0x1p-40f);
-}
-
-TEST(HalfGrad, EpsBelowF16IsNotZero) {
-  // A zero gradient divided by sqrt(0) + 1e-8 is zero, not NaN.
-  Scaled adam("adam:lr=0.1", "none", 1);
-  adam.step(0);
-  EXPECT_EQ(adam.weight(), 1.0f);
-  Scaled rmsprop("rmsprop:lr=0.1,eps=1e-7", "none", 1);
-  rmsprop.step(0);
-  EXPECT_EQ(rmsprop.weight(), 1.0f);
-}
-
-TEST(HalfGrad, ASecondMomentBelowF16IsKept) {
-  // g^2 (1 - alpha) = 2^-26 * 0.01 is no f16 number; the first step is g / sqrt(v) = 1 / 0.1.
-  Scaled scaled("rmsprop:lr=1,eps=0", "none", 0);
-  scaled.step(0x1p-13);
-  EXPECT_NEAR(scaled.weight(), -10, 1e-5);
-}
-
-TEST(LossScale, OverflowSkipsAndBacksOff) {
-  Scaled scaled("adam:lr=0.1", "dynamic:init_scale=32768", 1);
-  EXPECT_FALSE(scaled.step(0.5).skipped);
-  float weight = scaled.weight(), moment, after;
-  const hs_tensor &slot = *scaled.session().find(HS_OPTIMIZER, "exp_avg/w");
-  scaled.session().read(slot, &moment);
-  // 4 * 32768 is no f16 number: weights, slots and `applied` keep their bits, data moves on.
-  runtime::Record record = scaled.step(4);
-  EXPECT_TRUE(record.skipped);
-  EXPECT_EQ(record.scale, 32768);
-  EXPECT_EQ(scaled.weight(), weight);
-  scaled.session().read(slot, &after);
-  EXPECT_EQ(moment, after);
-  EXPECT_EQ(scaled.scalar(HS_COUNTER, "applied"), 1);
-  EXPECT_EQ(scaled.scalar(HS_COUNTER, "iteration"), 2);
-  EXPECT_EQ(scaled.scalar(HS_HYPERPARAMETER, "scale"), 16384);
-  EXPECT_TRUE(scaled.step(4).skipped); // 65536 is none either
-  EXPECT_FALSE(scaled.step(4).skipped);
-  EXPECT_EQ(scaled.scalar(HS_HYPERPARAMETER, "scale"), 8192);
-  EXPECT_EQ(scaled.scalar(HS_COUNTER, "applied"), 2);
-}
-
-TEST(LossScale, GrowsAfterGoodSteps) {
-  Scaled scaled("sgd:lr=0.1", "dynamic:init_scale=4,growth_interval=3", 1);
-  for (int i = 0; i < 2; ++i)
-    EXPECT_EQ(scaled.step(1).scale, 4);
-  EXPECT_EQ(scaled.scalar(HS_COUNTER, "growth"), 2);
-  EXPECT_EQ(scaled.step(1).scale, 4);
-  EXPECT_EQ(scaled.step(1).scale, 8);
-  EXPECT_EQ(scaled.scalar(HS_COUNTER, "growth"), 1);
 }
 } // namespace
