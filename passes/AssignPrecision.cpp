@@ -165,14 +165,15 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
     }
   }
 
-  /// Adjoints have the type of their primal. Under autocast a weight is read in 16 bits through one
-  /// cast, whose adjoint is 16 bits wide and is widened: what half-grad leaves out is the widening.
+  /// Adjoints have the type of their primal. Under autocast a weight, or a view of one, is read in 16
+  /// bits through one cast, whose adjoint is 16 bits wide and is widened: what half-grad leaves out
+  /// is the widening.
   void assignAdjoint(AdjointOp adjoint) {
     auto primal = cast<RankedTensorType>(adjoint.getPrimal().getType());
     Attribute policy = StringAttr::get(&getContext(), "policy");
     adjoint.getResult().setType(primal);
     adjoint->setAttr(attr::kReason, policy);
-    if (mode != "autocast" || !isParameter(adjoint.getPrimal()))
+    if (mode != "autocast" || !isOfParameter(adjoint.getPrimal()))
       return;
     SmallVector<Value> ofCast, others;
     for (Value contribution : adjoint.getContributions())
@@ -187,7 +188,12 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
     adjoint.getContributionsMutable().assign(others);
   }
 
-  static bool isParameter(Value value) {
+  static bool isOfParameter(Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (!isMovement(op))
+        return false;
+      value = op->getOperand(0);
+    }
     auto argument = dyn_cast<BlockArgument>(value);
     return argument && cast<func::FuncOp>(argument.getOwner()->getParentOp())
                            .getArgAttr(argument.getArgNumber(), attr::kParameter);

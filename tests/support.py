@@ -23,6 +23,12 @@ def run(*command, code=0, **options):
     return done.stderr
 
 
+def output(*command):
+    """What a program that ends with exit code 0 wrote to stdout."""
+    command = [str(word) for word in command]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
+
+
 def halfstep(*arguments, **options):
     return run("halfstep", *arguments, **options)
 

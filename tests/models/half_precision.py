@@ -1,5 +1,6 @@
 """The precision modes against PyTorch's recorded runs and against closed forms."""
 
+import json
 import pathlib
 import tempfile
 import unittest
@@ -8,7 +9,7 @@ import numpy
 import onnx
 from onnx import TensorProto, helper
 
-from support import Program, halfstep, logged
+from support import Program, halfstep, logged, output
 
 # The bounds of a whole trajectory: 16-bit kernels differ from PyTorch's in the order of their sums.
 BOUNDS = {"fp16": 5e-3, "bf16": 2e-2}
@@ -69,6 +70,18 @@ class HalfPrecisionTest(unittest.TestCase):
         onnx.save(model, path)
         return path
 
+    def graph(self, nodes, opset, weight):
+        """An ONNX file of nodes from x [batch, 1] and w to y [batch, 1]."""
+        path = self.folder / "graph.onnx"
+        graph = helper.make_graph(
+            nodes, "graph",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 1])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 1])],
+            [onnx.numpy_helper.from_array(weight, "w")])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)],
+                                    ir_version=8), path)
+        return path
+
     def step(self, model, x, mode, *options):
         """One step of SGD with lr 1 on the mean of the output; returns the checkpoint's weights."""
         data, checkpoint = self.folder / "x.npy", self.folder / f"{mode}.safetensors"
@@ -106,6 +119,51 @@ class HalfPrecisionTest(unittest.TestCase):
                     y = numpy.load(self.folder / "y.npy")
                     self.assertEqual(y.dtype, numpy.float32)
                     numpy.testing.assert_array_equal(y, x @ weight.T)
+
+    def test_the_smallest_gradient_at_the_largest_scale_moves_the_master(self):
+        """65,536 rows, one of which is 2^-24: at scale 65536 the f16 gradient is 2^-24, its smallest
+        number, and the update 2^-40."""
+        model = self.graph([helper.make_node("MatMul", ["x", "w"], ["y"], "product")], 17,
+                           numpy.zeros((1, 1), numpy.float32))
+        x = numpy.zeros((65536, 1), numpy.float32)
+        x[0] = 2**-24
+        weights, _ = self.step(model, x, "half-grad", "--loss-scale", "65536")
+        self.assertEqual(weights["w"], numpy.float32(-(2**-40)))
+
+    def test_half_grad_is_autocast_bit_for_bit(self):
+        """Where low ops alone read the parameters, none twice, and nothing accumulates."""
+        for name in ("mlp10", "digits_mlp", "digits_cnn_plain"):
+            program = Program(name, self.folder)
+            for half_type in BOUNDS:
+                with self.subTest(name, half_type=half_type):
+                    losses = [logged(self.train(program, mode, half_type), "loss")
+                              for mode in ("autocast", "half-grad")]
+                    self.assertEqual(*losses)
+
+    def test_gradients_are_16_bits_wide_where_the_mode_says_so(self):
+        program = Program("digits_mlp", self.folder)
+        for mode, type in (("fp32", "f32"), ("autocast", "f32"), ("half-grad", "f16"),
+                           ("half", "f16")):
+            with self.subTest(mode):
+                plan = json.loads(output("halfstep", "inspect", program.model, *program.recipe(),
+                                         "--precision", mode, "--phase", "memory", "--format",
+                                         "json"))
+                types = {s["type"].split("x")[-1] for s in plan["slices"]
+                         if s["class"] == "gradients"}
+                self.assertEqual(types, {type})
+
+    def test_squares_do_not_overflow_before_they_are_summed(self):
+        """ReduceSumSquare of four products of 300: 360,000, whose parts are no f16 numbers."""
+        model = self.graph(
+            [helper.make_node("MatMul", ["x", "w"], ["h"], "product"),
+             helper.make_node("ReduceSumSquare", ["h"], ["y"], "squares", axes=[1])], 12,
+            numpy.full((1, 4), 300, numpy.float32))
+        for mode in ("autocast", "half-grad"):
+            with self.subTest(mode):
+                weights, loss = self.step(model, numpy.ones((1, 1), numpy.float32), mode,
+                                          "--loss-scale", "none")
+                self.assertEqual(loss, 360000)
+                numpy.testing.assert_array_equal(weights["w"], numpy.full((1, 4), -300.0))
 
     def test_overflow_of_the_forward_pass_stops_the_run(self):
         """1e5 is no f16 number: scaling the loss cannot help, and the run says so."""

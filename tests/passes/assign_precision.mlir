@@ -71,3 +71,18 @@ func.func @forward(%x: tensor<4x8xf32> {train.input = "x"},
   %z = train.exp %y : (tensor<4x2xf32>) -> tensor<4x2xf32>
   return %y, %z : tensor<4x2xf32>, tensor<4x2xf32>
 }
+
+// A view of a weight is read through a cast as the weight is.
+// AUTO-LABEL: func.func @view
+// AUTO: %[[V:.*]] = train.reshape %arg1
+// AUTO: %[[D:.*]] = train.adjoint(%{{.*}}) of %[[V]] {{.*}} : (tensor<4x8xf16>, tensor<1x8xf32>) -> tensor<1x8xf16>
+// AUTO: %[[C:.*]] = train.cast %[[D]] to f32
+// AUTO: train.adjoint(%[[C]]) of %[[V]] {{.*}} -> tensor<1x8xf32>
+func.func @view(%x: tensor<4x8xf32> {train.input = "x"},
+                %b: tensor<8xf32> {train.parameter = "b", train.trainable})
+    -> (tensor<1x8xf32> {train.gradient = "b"}) {
+  %v = train.reshape %b {sizes = array<i64: 1, 8>} : (tensor<8xf32>) -> tensor<1x8xf32>
+  %y = train.add %x, %v {train.category = 0 : i32} : (tensor<4x8xf32>, tensor<1x8xf32>) -> tensor<4x8xf32>
+  %d = train.adjoint(%y) of %v : (tensor<4x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+  return %d : tensor<1x8xf32>
+}
