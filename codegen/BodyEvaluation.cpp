@@ -4,8 +4,6 @@
 
 #include "mlir/IR/IRMapping.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace halfstep::kernel;
 using namespace halfstep::codegen;
@@ -13,6 +11,12 @@ using namespace halfstep::codegen;
 /// Clones an operation of the body at `width` points.
 static Value cloneAt(KernelBuilder &b, Operation &op, int64_t width,
                      llvm::function_ref<Value(Value)> get) {
+  // Between operations, as in memory, bf16 is its bits.
+  Type type = op.getResult(0).getType();
+  if (isa<arith::TruncFOp>(op) && type.isBF16())
+    return b.narrow(get(op.getOperand(0)), type);
+  if (isa<arith::ExtFOp>(op) && op.getOperand(0).getType().isBF16())
+    return b.widen(get(op.getOperand(0)), op.getOperand(0).getType());
   IRMapping map;
   for (Value operand : op.getOperands())
     map.map(operand, get(operand));
@@ -21,13 +25,28 @@ static Value cloneAt(KernelBuilder &b, Operation &op, int64_t width,
   return result;
 }
 
-/// The positions first, first + 1, ... as i32.
-static Value countFrom(KernelBuilder &b, Value first, int64_t width) {
+/// first, or 0 if it is null, as i32.
+static Value indexFrom(KernelBuilder &b, Value first) {
+  return first ? b.create<arith::TruncIOp>(b.getI32Type(), first).getResult()
+               : b.constant(b.getI32Type(), 0);
+}
+
+/// first, first + stride, ... as i32.
+static Value countFrom(KernelBuilder &b, Value first, int64_t width, int64_t stride) {
   auto type = cast<VectorType>(KernelBuilder::vectorOf(b.getI32Type(), width));
-  SmallVector<int32_t> offsets(type.getDimSize(0));
-  std::iota(offsets.begin(), offsets.end(), 0);
-  Value start = b.splat(b.create<arith::TruncIOp>(b.getI32Type(), first), width);
-  return b.add(start, b.create<arith::ConstantOp>(b.getI32VectorAttr(offsets)));
+  SmallVector<int32_t> offsets;
+  for (int64_t i = 0; i < type.getDimSize(0); ++i)
+    offsets.push_back(int32_t(i * stride));
+  return b.add(b.splat(indexFrom(b, first), width),
+               b.create<arith::ConstantOp>(b.getI32VectorAttr(offsets)));
+}
+
+/// x + y * stride, where null is 0.
+static Value advanced(KernelBuilder &b, Value x, Value y, int64_t stride) {
+  if (!stride || !y)
+    return x;
+  Value step = b.mul(y, stride);
+  return x ? b.add(x, step) : step;
 }
 
 ValueMap halfstep::codegen::computeUniformValues(KernelBuilder &b, const KernelForm &form,
@@ -40,9 +59,10 @@ ValueMap halfstep::codegen::computeUniformValues(KernelBuilder &b, const KernelF
       values[argument] = b.load(buffers[i], form.buffers[i].storage, 0);
     }
   for (Operation &op : body.without_terminator())
-    if (form.isUniform(op.getResult(0)) && !isa<IndexOp>(op))
+    if (form.isUniform(op.getResult(0)))
       values[op.getResult(0)] =
-          cloneAt(b, op, 0, [&](Value operand) { return values.lookup(operand); });
+          isa<IndexOp>(op) ? indexFrom(b, Value()) // varies along dimensions of size 1 only
+                           : cloneAt(b, op, 0, [&](Value x) { return values.lookup(x); });
   return values;
 }
 
@@ -58,18 +78,16 @@ Row::Row(KernelBuilder &b, const KernelForm &form, ValueRange buffers, const Val
     row = i == 0 ? row : b.divide(row, form.outer[i]);
   }
   for (auto [pointer, view] : llvm::zip(buffers, form.buffers)) {
-    Value offset;
-    auto advance = [&](Value position, int64_t stride) {
-      if (stride && position) {
-        Value step = b.mul(position, stride);
-        offset = offset ? b.add(offset, step) : step;
-      }
-    };
-    for (auto [position, stride] : llvm::zip(positions, view.outer))
-      advance(position, stride);
-    advance(depth, view.depth);
-    pointers.push_back(offset ? b.element(pointer, view.storage, offset) : pointer);
+    Value start = offset(b, view);
+    pointers.push_back(start ? b.element(pointer, view.storage, start) : pointer);
   }
+}
+
+Value Row::offset(KernelBuilder &b, const View &view) const {
+  Value sum;
+  for (auto [position, stride] : llvm::zip(positions, view.outer))
+    sum = advanced(b, sum, position, stride);
+  return advanced(b, sum, depth, view.depth);
 }
 
 void Row::advanceDepth(KernelBuilder &b, Value position) {
@@ -91,18 +109,9 @@ void Row::computeValues(KernelBuilder &b, unsigned walk) {
     if (form.isElement(value) || isa<ReduceOp>(op) || values.count(value) ||
         form.values.phase(value) > walk || (!depth && form.variesAlongDepth(value)))
       continue;
-    auto index = dyn_cast<IndexOp>(op);
-    if (!index) {
-      values[value] = cloneAt(b, op, 0, [&](Value operand) { return values.lookup(operand); });
-      continue;
-    }
-    int place = form.places[index.getDimension()];
-    values[value] =
-        place == KernelForm::Nowhere || place == KernelForm::Column
-            ? b.constant(b.getI32Type(), 0)
-            : b.create<arith::TruncIOp>(b.getI32Type(),
-                                        place == KernelForm::Depth ? depth : positions[place])
-                  .getResult();
+    values[value] = isa<IndexOp>(op)
+                        ? indexFrom(b, offset(b, form.indices.lookup(&op)))
+                        : cloneAt(b, op, 0, [&](Value operand) { return values.lookup(operand); });
   }
 }
 
@@ -128,11 +137,9 @@ Value RowBlock::get(KernelBuilder &b, Value value) {
     unsigned i = argument.getArgNumber();
     result = b.loadStrided(rows[0].pointers[i], form.buffers[i].storage, count, rowStride(i));
   } else if (auto index = value.getDefiningOp<IndexOp>()) {
-    int place = form.places[index.getDimension()];
-    Value position = place < 0 ? b.constant(0) : rows[0].positions[place];
-    result = place == int(form.outer.size()) - 1
-                 ? countFrom(b, position, count)
-                 : b.splat(b.create<arith::TruncIOp>(b.getI32Type(), position), count);
+    const View &view = form.indices.find(index)->second;
+    result =
+        countFrom(b, rows[0].offset(b, view), count, view.outer.empty() ? 0 : view.outer.back());
   } else {
     result =
         cloneAt(b, *value.getDefiningOp(), count, [&](Value operand) { return get(b, operand); });
@@ -183,8 +190,9 @@ Value Tile::get(KernelBuilder &b, Value value) {
   } else if (auto argument = dyn_cast<BlockArgument>(value)) {
     const View &view = row.form.buffers[argument.getArgNumber()];
     result = b.loadStrided(address(b, argument.getArgNumber()), view.storage, width, view.inner);
-  } else if (isa<IndexOp>(value.getDefiningOp())) {
-    result = countFrom(b, column, width);
+  } else if (auto index = value.getDefiningOp<IndexOp>()) {
+    const View &view = row.form.indices.find(index)->second;
+    result = countFrom(b, advanced(b, row.offset(b, view), column, view.inner), width, view.inner);
   } else {
     result =
         cloneAt(b, *value.getDefiningOp(), width, [&](Value operand) { return get(b, operand); });

@@ -29,6 +29,9 @@ public:
   /// Computes the row's values that are known in `walk`, or in one before it.
   void computeValues(KernelBuilder &b, unsigned walk);
 
+  /// Where a view is in this row, in elements from its start; null at the start.
+  Value offset(KernelBuilder &b, const View &view) const;
+
   /// Moves to a position in the reduced dimension.
   void advanceDepth(KernelBuilder &b, Value position);
 

@@ -29,16 +29,13 @@ namespace {
 /// A dimension of the normalised space: the group's dimensions that it is made of.
 struct Dimension {
   int64_t size;
-  SmallVector<int64_t> strides; // a buffer each
+  SmallVector<int64_t> strides; // a buffer each, then a kernel.index each
   SmallVector<unsigned> origins;
-  bool indexed; // kernel.index needs its position
 };
 } // namespace
 
-/// Whether every buffer steps through `outer` and `inner` as through one dimension.
+/// Whether everything steps through `outer` and `inner` as through one dimension.
 static bool isOneDimension(const Dimension &outer, const Dimension &inner) {
-  if (outer.indexed || inner.indexed)
-    return false;
   return llvm::all_of(llvm::zip(outer.strides, inner.strides), [&](auto strides) {
     return std::get<0>(strides) == std::get<1>(strides) * inner.size;
   });
@@ -47,16 +44,18 @@ static bool isOneDimension(const Dimension &outer, const Dimension &inner) {
 void KernelForm::normalise() {
   ArrayRef<int64_t> space = group.getSpace();
   SmallVector<Dimension> dimensions;
+  SmallVector<IndexOp> indexOps(group.getBlock().getOps<IndexOp>());
+  size_t views = group.getNumBuffers() + indexOps.size();
   // The trailing dimensions that the reductions give a meaning to stay what they are.
   size_t structural = form == Form::Map ? 0 : form == Form::Rows ? 1 : 2;
   for (auto [d, size] : llvm::enumerate(space)) {
     if (size == 1 && d + structural < space.size())
       continue;
-    Dimension dimension{size, {}, {unsigned(d)}, false};
+    Dimension dimension{size, {}, {unsigned(d)}};
     for (unsigned i = 0; i < group.getNumBuffers(); ++i)
       dimension.strides.push_back(group.getBufferStrides(i)[d]);
-    for (auto index : group.getBlock().getOps<IndexOp>())
-      dimension.indexed |= index.getDimension() == d;
+    for (IndexOp index : indexOps)
+      dimension.strides.push_back(index.getStrides()[d]);
     dimensions.push_back(dimension);
   }
   // A map may be walked in any order: in that of its first result's memory.
@@ -76,28 +75,38 @@ void KernelForm::normalise() {
     dimensions.erase(&first);
   }
   if (dimensions.empty())
-    dimensions.push_back({1, SmallVector<int64_t>(group.getNumBuffers()), {}, false});
+    dimensions.push_back({1, SmallVector<int64_t>(views), {}});
 
   places.assign(space.size(), Nowhere);
   auto put = [&](const Dimension &dimension, int place) {
     for (unsigned origin : dimension.origins)
       places[origin] = place;
   };
+  auto makeView = [&](Type storage, size_t i) {
+    ArrayRef<Dimension> rest = dimensions;
+    View view{storage, {}, 0, rest.back().strides[i]};
+    rest = rest.drop_back();
+    if (form == Form::Columns) {
+      view.depth = rest.back().strides[i];
+      rest = rest.drop_back();
+    }
+    for (const Dimension &dimension : rest)
+      view.outer.push_back(dimension.strides[i]);
+    return view;
+  };
   for (unsigned i = 0; i < group.getNumBuffers(); ++i)
-    buffers.push_back({group.getStorageType(i), {}, 0, dimensions.back().strides[i]});
+    buffers.push_back(makeView(group.getStorageType(i), i));
+  for (auto [i, index] : llvm::enumerate(indexOps))
+    indices[index] = makeView(Type(), group.getNumBuffers() + i);
   columns = dimensions.back().size;
   put(dimensions.back(), Column);
   dimensions.pop_back();
   if (form == Form::Columns) {
-    for (auto [buffer, stride] : llvm::zip(buffers, dimensions.back().strides))
-      buffer.depth = stride;
     depth = dimensions.back().size;
     put(dimensions.back(), Depth);
     dimensions.pop_back();
   }
   for (auto [i, dimension] : llvm::enumerate(dimensions)) {
-    for (auto [buffer, stride] : llvm::zip(buffers, dimension.strides))
-      buffer.outer.push_back(stride);
     outer.push_back(dimension.size);
     put(dimension, int(i));
   }
@@ -118,6 +127,8 @@ void KernelForm::findTransposition() {
       continue;
     std::swap(outer[from], outer[to]);
     for (View &other : buffers)
+      std::swap(other.outer[from], other.outer[to]);
+    for (View &other : llvm::make_second_range(indices))
       std::swap(other.outer[from], other.outer[to]);
     for (int &place : places)
       place = place == int(from) ? int(to) : place == int(to) ? int(from) : place;

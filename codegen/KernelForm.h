@@ -20,9 +20,9 @@ enum class Form {
   Columns    ///< reductions along `depth` for every column
 };
 
-/// A buffer's strides in a normalised space.
+/// A buffer's strides in a normalised space, or those of a kernel.index.
 struct View {
-  mlir::Type storage;
+  mlir::Type storage; ///< null for an index
   llvm::SmallVector<int64_t> outer;
   int64_t depth = 0; ///< Form::Columns: along the reduced dimension
   int64_t inner = 0; ///< along the columns
@@ -52,6 +52,7 @@ public:
   int64_t depth = 1;
   int64_t columns = 1;
   llvm::SmallVector<View> buffers;
+  llvm::DenseMap<mlir::Operation *, View> indices; ///< a kernel.index each
   llvm::SmallVector<int> places; ///< of the group's dimensions
 
   /// Differs from column to column; otherwise the value is computed once a row.

@@ -322,9 +322,10 @@ LogicalResult ReduceOp::verify() {
 }
 
 LogicalResult IndexOp::verify() {
-  int64_t rank = (*this)->getParentOfType<GroupOp>().getSpace().size();
-  if (getDimension() >= uint64_t(rank))
-    return emitOpError("dimension ") << getDimension() << " is not one of the space's " << rank;
+  size_t rank = (*this)->getParentOfType<GroupOp>().getSpace().size();
+  if (getStrides().size() != rank)
+    return emitOpError("has ") << getStrides().size() << " strides for a space of " << rank
+                               << " dimensions";
   return success();
 }
 

@@ -114,10 +114,14 @@ def Kernel_ReduceOp : Kernel_Op<"reduce", [Pure, AllTypesMatch<["input", "result
 }
 
 def Kernel_IndexOp : Kernel_Op<"index", [Pure, HasParent<"GroupOp">]> {
-  let summary = "the position in one dimension of the space";
-  let arguments = (ins I64Attr:$dimension);
+  let summary = "the sum of the positions in the dimensions of the space, each times a stride";
+  let description = [{
+    `kernel.index [10, 1] : i32` counts the points of a space [16, 10]; `kernel.index [0, 1]` is the
+    column. It is to positions what a buffer is to memory, and as freely walked. Modulo 2^32.
+  }];
+  let arguments = (ins DenseI64ArrayAttr:$strides);
   let results = (outs I32:$result);
-  let assemblyFormat = "$dimension attr-dict `:` type($result)";
+  let assemblyFormat = "$strides attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 

@@ -31,7 +31,9 @@ ValueAnalysis::ValueAnalysis(GroupOp group) {
       result.phase = std::max(result.phase, from.phase);
     }
     if (auto index = dyn_cast<IndexOp>(op))
-      result.dimensions = bit(index.getDimension());
+      for (auto [d, stride] : llvm::enumerate(index.getStrides()))
+        if (stride)
+          result.dimensions |= bit(d);
     if (isa<ReduceOp>(op)) {
       result.dimensions &= ~bit(group.getReducedDimension());
       ++result.phase;

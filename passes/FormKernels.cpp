@@ -95,7 +95,7 @@ private:
       return constant(b, root);
     auto strides = group.operandStrides(op, operand);
     if (root.getDefiningOp<IotaOp>())
-      return index(b, strides);
+      return b.create<kernel::IndexOp>(b.getI32Type(), *group.kernelStrides(strides));
     if (isInside(root))
       return scalars.lookup(root);
     return elements[llvm::find(buffers, Key(root, strides)) - buffers.begin()];
@@ -117,36 +117,6 @@ private:
     if (auto number = dyn_cast<FloatAttr>(splat.getSplatValue<Attribute>()))
       return b.create<arith::ConstantOp>(b.getFloatAttr(type, number.getValueAsDouble()));
     return b.create<arith::ConstantOp>(b.getIntegerAttr(type, splat.getSplatValue<APInt>()));
-  }
-
-  /// The position in the one dimension of the space that `strides` walks.
-  Value index(ImplicitLocOpBuilder &b, ArrayRef<int64_t> strides) {
-    auto constant = [&](int64_t value) -> Value {
-      return b.create<arith::ConstantOp>(b.getI32IntegerAttr(value));
-    };
-    const int64_t *walked = llvm::find_if(strides, [](int64_t s) { return s != 0; });
-    if (walked == strides.end())
-      return constant(0);
-    unsigned dimension = walked - strides.begin();
-    // Dimensions in the run, and columns behind it, are walked as one: take it apart.
-    auto merged = [&](unsigned begin, unsigned end, int64_t kernelDimension) -> Value {
-      Value position = b.create<kernel::IndexOp>(b.getI32Type(), kernelDimension);
-      int64_t inner = 1, outer = 1;
-      for (unsigned i = dimension + 1; i < end; ++i)
-        inner *= group.space[i];
-      for (unsigned i = begin; i < dimension; ++i)
-        outer *= group.space[i];
-      if (inner != 1)
-        position = b.create<arith::DivSIOp>(position, constant(inner));
-      if (outer != 1)
-        position = b.create<arith::RemSIOp>(position, constant(group.space[dimension]));
-      return position;
-    };
-    if (!group.reduces() || dimension < group.runBegin)
-      return merged(dimension, dimension + 1, dimension);
-    if (dimension < group.runEnd)
-      return merged(group.runBegin, group.runEnd, group.runBegin);
-    return merged(group.runEnd, group.space.size(), group.runBegin + 1);
   }
 
   SmallVector<Value> body(OpBuilder &builder, Location location, ValueRange elements) {

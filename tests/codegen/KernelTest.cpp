@@ -120,6 +120,25 @@ TEST_P(KernelTest, ComputesWhatItMeans) {
   }
 }
 
+/// Also where the processor has an instruction for bf16, which flushes small numbers to zero, and
+/// where it has none.
+TEST(Kernels, RoundToBfloat16AsMemoryDoes) {
+  for (const char *cpu : {"native", "x86-64-v3"}) {
+    Library library("kernel.group @round [40](%x: f32[1]) -> (f32[1]) {\n"
+                    "%n = arith.truncf %x : f32 to bf16\n%y = arith.extf %n : bf16 to f32\n"
+                    "kernel.yield %y : f32\n}",
+                    cpu);
+    if (HasFatalFailure())
+      return;
+    std::vector<char> x(40 * sizeof(float)), y(x.size());
+    for (int i = 0; i < 40; ++i) // multiples of the smallest number of bf16
+      reinterpret_cast<float *>(x.data())[i] = float(i) * 0x1p-133f;
+    Buffers buffers{x, y};
+    library.run(*library.module().getOps<GroupOp>().begin(), buffers);
+    EXPECT_EQ(buffers[1], x) << cpu;
+  }
+}
+
 static const std::vector<std::string> floats = {"f32", "f64", "f16", "bf16"};
 static const std::vector<std::string> single = {"f32"};
 static const std::vector<std::pair<int, int>> rowSizes = {
@@ -190,7 +209,7 @@ kernel.group @NAME [@R, @C](%x: @H[@C, 1], %label: i64[1, 0]) -> (@T[1, 0], @T[1
   %d = arith.subf %x, %m : @T
   %e = math.exp %d : @T
   %s = kernel.reduce add %e over last : @T
-  %c = kernel.index 1 : i32
+  %c = kernel.index [0, 1] : i32
   %l32 = arith.trunci %label : i64 to i32
   %is = arith.cmpi eq, %c, %l32 : i32
   %z = arith.constant 0.0 : @T
@@ -273,16 +292,53 @@ kernel.group @NAME [@R, 5, @C](%x: @H[1, @R, @R5], %y: @H[0, 0, 3]) -> (@H[@C5, 
 })"},
         Case{"positions", single, {{3, 7}, {5, 40}}, R"(
 kernel.group @NAME [2, @R, 1, @C](%x: f32[@RC, @C, 0, 1]) -> (f32[@RC, @C, 0, 1]) {
-  %i = kernel.index 0 : i32
-  %j = kernel.index 1 : i32
-  %k = kernel.index 2 : i32
-  %l = kernel.index 3 : i32
+  %i = kernel.index [1, 0, 0, 0] : i32
+  %j = kernel.index [0, 1, 0, 0] : i32
+  %k = kernel.index [0, 0, 1, 0] : i32
+  %l = kernel.index [0, 0, 0, 1] : i32
   %a = arith.addi %i, %k : i32
   %hundred = arith.constant 100 : i32
   %b = arith.muli %j, %hundred : i32
   %c = arith.addi %a, %b : i32
   %d = arith.addi %c, %l : i32
   %f = arith.sitofp %d : i32 to f32
+  %y = arith.addf %f, %x : f32
+  kernel.yield %y : f32
+})"},
+        // What counts the points walks as a buffer does: [2, R, C] is one dimension.
+        Case{"count", single, {{3, 7}, {5, 40}, {1, 1}}, R"(
+kernel.group @NAME [2, @R, @C](%x: f32[@RC, @C, 1]) -> (f32[@RC, @C, 1]) {
+  %i = kernel.index [@RC, @C, 1] : i32
+  %f = arith.sitofp %i : i32 to f32
+  %y = arith.addf %f, %x : f32
+  kernel.yield %y : f32
+})"},
+        Case{"row_count", single, rowSizes, R"(
+kernel.group @NAME [@R, @C](%x: f32[@C, 1]) -> (f32[1, 0], f32[@C, 1], f32[1, 0]) {
+  %i = kernel.index [@C, 1] : i32
+  %j = kernel.index [2, 0] : i32
+  %f = arith.sitofp %i : i32 to f32
+  %g = arith.sitofp %j : i32 to f32
+  %y = arith.mulf %f, %x : f32
+  %s = kernel.reduce add %y over last : f32
+  kernel.yield %s, %y, %g : f32, f32, f32
+})"},
+        Case{"column_count", single, columnSizes, R"(
+kernel.group @NAME [@R, @C](%x: f32[@C, 1]) -> (f32[0, 1], f32[@C, 1]) {
+  %i = kernel.index [@C, 1] : i32
+  %f = arith.sitofp %i : i32 to f32
+  %y = arith.mulf %f, %x : f32
+  %s = kernel.reduce add %y over rows : f32
+  kernel.yield %s, %y : f32, f32
+})"},
+        Case{"transposed_count", single, {{3, 7}, {16, 16}, {17, 33}, {100, 64}}, R"(
+kernel.group @NAME [@R, @C](%x: f32[1, @R]) -> (f32[@C, 1]) {
+  %i = kernel.index [@C, 1] : i32
+  %j = kernel.index [1, @R] : i32
+  %two = arith.constant 2 : i32
+  %k = arith.muli %i, %two : i32
+  %l = arith.addi %j, %k : i32
+  %f = arith.sitofp %l : i32 to f32
   %y = arith.addf %f, %x : f32
   kernel.yield %y : f32
 })"},

@@ -267,7 +267,10 @@ halfstep::tests::interpret(GroupOp group, const std::vector<std::vector<char>> &
           }
           result = accumulator.finish(reduce.getKind(), reduce.getType());
         } else if (auto index = dyn_cast<IndexOp>(op)) {
-          result = {(long double)position[index.getDimension()], 0};
+          int64_t sum = 0;
+          for (auto [at, stride] : llvm::zip(position, index.getStrides()))
+            sum += at * stride;
+          result = {(long double)sum, 0};
         } else {
           result = apply(op, operands);
         }

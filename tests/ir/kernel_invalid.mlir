@@ -123,9 +123,9 @@ kernel.group @kind [8](%x: f32[1]) -> (f32[0]) {
 
 // -----
 
-kernel.group @dimension [8](%x: f32[1]) -> (i32[1]) {
-  // expected-error@+1 {{dimension 1 is not one of the space's 1}}
-  %i = kernel.index 1 : i32
+kernel.group @strides_of_index [8](%x: f32[1]) -> (i32[1]) {
+  // expected-error@+1 {{has 2 strides for a space of 1 dimensions}}
+  %i = kernel.index [1, 1] : i32
   kernel.yield %i : i32
 }
 

@@ -30,8 +30,8 @@ kernel.group partial @bias_gradient [4, 1000, 10](%dy: f32[10000, 10, 1]) -> (f3
 
 // CHECK: kernel.group @one_hot [16, 10](%{{.*}}: i64[1, 0], %{{.*}}: ui8[0, 0]) -> (i1[10, 1]) {
 kernel.group @one_hot [16, 10](%label: i64[1, 0], %offset: ui8[0, 0]) -> (i1[10, 1]) {
-  // CHECK: kernel.index 1 : i32
-  %column = kernel.index 1 : i32
+  // CHECK: kernel.index [0, 1] : i32
+  %column = kernel.index [0, 1] : i32
   %shifted = arith.addi %column, %offset : i32
   %wide = arith.extsi %shifted : i32 to i64
   %is = arith.cmpi eq, %wide, %label : i64
