@@ -120,7 +120,24 @@ LogicalResult castLike(OpBinder &b) {
 
 LogicalResult identity(OpBinder &b) { return b.forward(); }
 
-/// The inference form is the identity. With training_mode, dropout is a random mask.
+/// Drops in training; what evaluates the model leaves it out.
+LogicalResult trainingDropout(OpBinder &b, double ratio) {
+  Value x = b.operand(0);
+  if (!x || !isa<FloatType>(getElementTypeOrSelf(x)))
+    return b.error() << "drops elements of a tensor that is not of floats";
+  if (b.attribute("seed"))
+    emitWarning(b.loc) << "its seed is not used: the option --seed decides all random numbers";
+  Builder &attributes = b.scope.builder;
+  NamedAttribute ratioAttribute = b.named("ratio", attributes.getF64FloatAttr(ratio));
+  Value bits = b.create<train::RandomBitsOp>(
+      {}, {b.named("stream", attributes.getI32IntegerAttr(b.scope.streams++)),
+           b.named("sizes", attributes.getDenseI64ArrayAttr(sizesOf(x)))});
+  if (failed(b.bind(0, b.create<train::DropoutOp>({x, bits}, ratioAttribute))))
+    return failure();
+  return b.uses(1) ? b.bind(1, b.create<train::DropoutMaskOp>(bits, ratioAttribute)) : success();
+}
+
+/// The inference form is the identity, as is a ratio of 0.
 LogicalResult dropout(OpBinder &b) {
   RankedTensorType type = b.type(0);
   if (!type)
@@ -142,10 +159,16 @@ LogicalResult dropout(OpBinder &b) {
                     training = scalarOperand(2, 0.0);
   if (failed(ratio) || failed(training))
     return failure();
+  if (!(*ratio >= 0 && *ratio <= 1))
+    return b.error() << "its ratio is " << *ratio << ", which is no probability";
   if (*training != 0 && *ratio != 0)
-    return b.error() << "drops values at random while training, which is not supported";
-  if (*ratio != 0)
-    emitWarning(b.loc) << "this Dropout is in its inference form: nothing is dropped in training";
+    return trainingDropout(b, *ratio);
+  if (*ratio != 0) {
+    auto warning = emitWarning(b.loc)
+                   << "this Dropout is in its inference form: nothing is dropped in training";
+    warning.attachNote() << "help: export the model in training mode "
+                            "(training=torch.onnx.TrainingMode.TRAINING)";
+  }
 
   // The mask's type is bool, or the data's where the operator set is older than 10.
   auto mask = b.opset < 10 ? RankedTensorType::get(type.getShape(), type.getElementType())

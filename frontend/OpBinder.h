@@ -60,6 +60,8 @@ public:
   int64_t foldBudget = int64_t(1) << 24;
   /// Nodes that seem to fix the batch that the model was exported with.
   llvm::SmallVector<std::string> bakedBatch;
+  /// Streams of random numbers that nodes draw from: the first so many, in the nodes' order.
+  uint32_t streams = 0;
   /// The size of the leading dimension of the graph inputs.
   int64_t batch = 0;
 

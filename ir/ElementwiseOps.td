@@ -92,9 +92,9 @@ def SelectOp : Elementwise<"select", (ins AnyStaticShapeTensor:$condition,
 def CastOp : Elementwise<"cast", (ins AnyStaticShapeTensor:$x), (ins TypeAttr:$to)> {
   let summary = "conversion of the element type, rounding to nearest even";
   let description = [{
-    The only op that mixes float types. A cast is semantics: only exact ones fold. A float becomes
-    an integer by truncation toward zero, a boolean by `x != 0`. The adjoint is cast back; integers
-    carry none.
+    With `train.stochastic_cast` the only op that mixes float types. A cast is semantics: only exact
+    ones fold. A float becomes an integer by truncation toward zero, a boolean by `x != 0`. The
+    adjoint is cast back; integers carry none.
   }];
   let shape = [{e.same(x)}];
   let elementType = "adaptor.getTo()";

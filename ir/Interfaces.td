@@ -52,6 +52,16 @@ def ExpansionOpInterface : OpInterface<"ExpansionOpInterface"> {
       (ins "::halfstep::train::ExprBuilder &":$e)>];
 }
 
+def EvaluationOpInterface : OpInterface<"EvaluationOpInterface"> {
+  let description = [{
+    An op that works differently in training. It stands in its training form; `evaluation-mode`
+    replaces it wherever nothing is trained.
+  }];
+  let cppNamespace = "::halfstep::train";
+  let methods = [InterfaceMethod<"What the op is in evaluation.", "::halfstep::train::Expr",
+                                 "evaluation", (ins "::halfstep::train::ExprBuilder &":$e)>];
+}
+
 def ReductionOpInterface : OpInterface<"ReductionOpInterface"> {
   let description = "A reduction over axes that the kernel generator has a fixed tree for.";
   let cppNamespace = "::halfstep::train";

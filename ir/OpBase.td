@@ -30,8 +30,7 @@ def Train_Dialect : Dialect {
   let summary = "tensor values of a training step";
   let description = [{
     Pure ops on statically shaped tensors: no aliasing, no implicit promotion. Casts are ops, and no
-    op but `train.cast` mixes float types. Functions carry meaning in argument and result
-    attributes: `train.input`, `train.label`, `train.parameter`, `train.state`, `train.output`,
+    others mix float types. Functions carry meaning in argument and result attributes: `train.input`, `train.label`, `train.parameter`, `train.state`, `train.output`,
     `train.updates`. The location of an op is the ONNX node that it came from.
   }];
   let hasConstantMaterializer = 0;
@@ -100,9 +99,10 @@ class Train_Op<string mnemonic, dag operands_, dag attributes_ = (ins), bit diff
 
 // Elementwise: `body` and `grad` are scalar formulas. The gradient of an operand is one `train.map`
 // computed in f32 and rounded once, so that it costs one kernel and one rounding.
-class Elementwise<string mnemonic, dag operands_, dag attributes_ = (ins), bit differentiable = 1>
+class Elementwise<string mnemonic, dag operands_, dag attributes_ = (ins), bit differentiable = 1,
+                  list<Trait> traits = []>
     : Train_Op<mnemonic, operands_, attributes_, differentiable,
-               [DeclareOpInterfaceMethods<ScalarOpInterface>]> {
+               traits # [DeclareOpInterfaceMethods<ScalarOpInterface>]> {
   code body = "";
   let category = Widest;
   let gradientDefinition = !if(!empty(grad), "",

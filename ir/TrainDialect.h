@@ -52,6 +52,28 @@ buildMap(mlir::ImplicitLocOpBuilder &builder, mlir::ValueRange operands, Precisi
 /// The adjoint of an extremum over `axes`: shared evenly by all elements equal to it.
 Expr extremumGradient(Expr x, Expr y, Expr dy, llvm::ArrayRef<int64_t> axes);
 
+//===----------------------------------------------------------------------===//
+// Random numbers
+//===----------------------------------------------------------------------===//
+
+/// Streams below are numbered by what a model draws, from here on by the weights' regions.
+inline constexpr uint32_t kRoundingStreams = uint32_t(1) << 31;
+
+/// When a number is drawn: scalars of the step.
+struct RandomTime {
+  Expr micro, iteration; // f64, whole
+  Expr seed;             // i64
+};
+/// The bits of `stream` for a tensor of shape `sizes`, whose elements are counted row-major.
+Expr drawBits(const RandomTime &time, uint32_t stream, llvm::ArrayRef<int64_t> sizes);
+
+// Scalar formulas; `bits` are i32.
+Expr philox(Expr element, Expr micro, Expr iteration, uint32_t stream, Expr seed);
+Expr isDropped(Expr bits, double ratio);
+Expr dropout(Expr x, Expr bits, double ratio);
+/// f32 in, f32 that is a number of the 16-bit type `to` out.
+Expr roundStochastically(Expr x, Expr bits, mlir::Type to);
+
 /// Argument and result attributes that give a function's values their meaning.
 namespace attr {
 inline constexpr llvm::StringLiteral kInput = "train.input";         // graph input NAME

@@ -7,6 +7,7 @@ include "ir/ConvolutionOps.td"
 include "ir/MovementOps.td"
 include "ir/NormalisationOps.td"
 include "ir/LossOps.td"
+include "ir/RandomOps.td"
 include "ir/WindowOps.td"
 
 def AdjointOp : Op<Train_Dialect, "adjoint", [Pure, NotDifferentiable]> {

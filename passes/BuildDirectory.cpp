@@ -19,6 +19,8 @@ std::vector<std::string> Step::counters() const {
     result.push_back("epoch");
   if (lossScale.dynamic)
     result.push_back("growth");
+  if (drops && accumulate > 1)
+    result.push_back("micro");
   return result;
 }
 
@@ -49,6 +51,8 @@ void halfstep::buildDirectory(ModuleOp module, func::FuncOp main, const Step &st
     auto scalar = RankedTensorType::get({}, b.getF64Type());
     for (const std::string &name : step.counters())
       tensor(name, table::Role::Counter, scalar);
+    if (step.isRandom())
+      tensor("seed", table::Role::Counter, RankedTensorType::get({}, b.getI64Type()));
     for (auto &[name, value] : step.hyperparameters())
       tensor(name, table::Role::Hyperparameter, scalar).setInitial(APFloat(value));
     for (StringRef name : Step::records())

@@ -47,6 +47,9 @@ struct BuildStep : halfstep::impl::BuildStepPassBase<BuildStep> {
       return failure();
     if (accumulate < 1)
       return emitError(getOperation().getLoc()) << "--accumulate must be at least 1";
+    if (rounding != "nearest" && rounding != "stochastic")
+      return emitError(getOperation().getLoc())
+             << "--rounding must be nearest or stochastic, not '" << rounding << "'";
     step.optimizer = std::move(*boundOptimizer);
     step.schedule = std::move(*boundSchedule);
     step.lossScale = std::move(*boundScale);
@@ -55,18 +58,22 @@ struct BuildStep : halfstep::impl::BuildStepPassBase<BuildStep> {
     return success();
   }
 
+  DictionaryAttr named(StringRef attribute, StringRef name) {
+    Builder b(&getContext());
+    return b.getDictionaryAttr(b.getNamedAttr(attribute, b.getStringAttr(name)));
+  }
+
+  static Expr addArgument(func::FuncOp function, ImplicitLocOpBuilder &b, Type type,
+                          DictionaryAttr attributes) {
+    function.insertArgument(function.getNumArguments(), type, attributes, b.getLoc());
+    return {function.getArguments().back(), &b};
+  }
+
   /// @micro keeps its loss for the records; its seed becomes scale / accumulate; with several
   /// micro-batches it adds to the gradients and the loss that are there.
   void completeMicro(func::FuncOp micro, const Step &step) {
     Operation *terminator = micro.front().getTerminator();
     ImplicitLocOpBuilder b(NameLoc::get(StringAttr::get(&getContext(), "accumulate")), terminator);
-    auto named = [&](StringRef attribute, StringRef name) {
-      return b.getDictionaryAttr(b.getNamedAttr(attribute, b.getStringAttr(name)));
-    };
-    auto addArgument = [&](Type type, DictionaryAttr attributes) -> Expr {
-      micro.insertArgument(micro.getNumArguments(), type, attributes, b.getLoc());
-      return {micro.getArguments().back(), &b};
-    };
     bool several = accumulate > 1;
     for (unsigned i = 0; i < micro.getNumResults(); ++i) {
       Expr value{terminator->getOperand(i), &b};
@@ -81,7 +88,7 @@ struct BuildStep : halfstep::impl::BuildStepPassBase<BuildStep> {
       if (several) {
         if (parameter)
           value = convert(value, accumulatorType(step, parameter));
-        value = addArgument(value.value.getType(), old) + value;
+        value = addArgument(micro, b, value.value.getType(), old) + value;
       }
       terminator->setOperand(i, value.value);
       micro.setResultAttrs(i, parameter ? old : named(attr::kUpdates, "running_loss"));
@@ -92,7 +99,7 @@ struct BuildStep : halfstep::impl::BuildStepPassBase<BuildStep> {
       if (micro.getArgAttr(i, attr::kSeed)) {
         Expr seed{micro.getArgument(i), &b}, value = constant(seed, 1.0 / double(accumulate));
         if (step.lossScale.scales) {
-          Expr scale = addArgument(RankedTensorType::get({}, b.getF64Type()),
+          Expr scale = addArgument(micro, b, RankedTensorType::get({}, b.getF64Type()),
                                    named(attr::kState, "scale"));
           value = convert(scale, seed.elementType()) * value;
         }
@@ -100,6 +107,32 @@ struct BuildStep : halfstep::impl::BuildStepPassBase<BuildStep> {
         micro.eraseArgument(i);
       }
     micro.setFunctionType(b.getFunctionType(micro.getArgumentTypes(), terminator->getOperandTypes()));
+  }
+
+  /// What @micro draws follows from the seed, the step and the micro-batch, which it counts.
+  void drawRandomNumbers(func::FuncOp micro) {
+    ImplicitLocOpBuilder b(NameLoc::get(StringAttr::get(&getContext(), "random")),
+                           OpBuilder::atBlockBegin(&micro.front()));
+    Type count = RankedTensorType::get({}, b.getF64Type());
+    RandomTime time;
+    time.seed = addArgument(micro, b, RankedTensorType::get({}, b.getI64Type()),
+                            named(attr::kState, "seed"));
+    time.iteration = addArgument(micro, b, count, named(attr::kState, "iteration"));
+    time.micro = accumulate > 1 ? addArgument(micro, b, count, named(attr::kState, "micro"))
+                                : constant(time.iteration, 0.0);
+    for (auto op : llvm::make_early_inc_range(micro.front().getOps<RandomBitsOp>())) {
+      b.setInsertionPoint(op);
+      b.setLoc(op.getLoc());
+      op.replaceAllUsesWith(drawBits(time, op.getStream(), op.getSizes()).value);
+      op.erase();
+    }
+    if (accumulate == 1)
+      return micro.setFunctionType(
+          b.getFunctionType(micro.getArgumentTypes(), micro.getResultTypes()));
+    Operation *terminator = micro.front().getTerminator();
+    b.setInsertionPoint(terminator);
+    terminator->insertOperands(terminator->getNumOperands(), (time.micro + 1.0).value);
+    micro.insertResult(micro.getNumResults(), count, named(attr::kUpdates, "micro"));
   }
 
   static Type accumulatorType(const Step &step, StringRef parameter) {
@@ -129,7 +162,19 @@ struct BuildStep : halfstep::impl::BuildStepPassBase<BuildStep> {
       return signalPassFailure();
     step.layouts =
         layOutParameters(micro, /*widenSums=*/accumulate > 1 && accumulateType != "half");
+    step.roundsStochastically = rounding == "stochastic";
+    if (step.roundsStochastically &&
+        llvm::none_of(step.layouts, [](const FlatLayout &layout) { return layout.isNarrow(); })) {
+      auto diagnostic = emitError(module.getLoc())
+                        << "--rounding stochastic: no trained weight is stored in 16 bits";
+      diagnostic.attachNote() << "help: it is for --precision half; 16-bit copies of f32 masters "
+                                 "are always rounded to nearest";
+      return signalPassFailure();
+    }
+    step.drops = !micro.front().getOps<RandomBitsOp>().empty();
     completeMicro(micro, step);
+    if (step.drops)
+      drawRandomNumbers(micro);
     buildUpdate(module, step);
     buildInit(module, step);
     buildDirectory(module, micro, step);

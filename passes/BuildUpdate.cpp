@@ -3,7 +3,8 @@
 // Everything is ordinary train ops, so that fusion decides how few kernels it takes. Order: squares
 // and finite check of the stored gradients, unscaling with the scale that this step used, clipping
 // by the f32 norm, update or skip, and only then the next scale. A skipped update is a select in
-// the update itself: weights, slots and `applied` keep their bits.
+// the update itself: weights, slots and `applied` keep their bits. Stochastic rounding comes behind
+// it, and leaves alone what 16 bits can hold.
 //
 // Counters and hyperparameters are f64 scalars: the host sees them unrounded and schedules are
 // computed as PyTorch does; they are rounded to the optimizer's type where they meet it.
@@ -76,6 +77,8 @@ public:
       scalars[name] = state(name);
     for (const std::string &name : step.counters())
       scalars[name] = state(name);
+    if (step.roundsStochastically)
+      seed = f.argument(RankedTensorType::get({}, b.getI64Type()), attr::kState, "seed");
 
     checkGradients();
     Expr applied = scalars["applied"];
@@ -163,6 +166,9 @@ private:
       if (region.role != table::Role::Gradient || clear)
         targets.emplace_back(region.name, region.elementType);
     auto types = llvm::map_to_vector(targets, [](auto &target) { return target.second; });
+    bool atRandom = step.roundsStochastically && layout.isNarrow();
+    if (atRandom)
+      types.front() = compute;
     auto results = buildMap(
         b, operands, Precision::Unrounded, r.weight.sizes(), types,
         [&](ArrayRef<Expr> a) -> SmallVector<Expr> {
@@ -185,6 +191,12 @@ private:
           list.append(fresh.begin() + 1, fresh.end());
           return list;
         });
+    if (atRandom) { // a stream for each region, an element for each place in it
+      RandomTime time{constant(scalars["iteration"], 0.0), scalars["iteration"], seed};
+      Expr bits = drawBits(time, kRoundingStreams + (&r - regions.begin()), r.weight.sizes());
+      results.front() = {
+          b.create<StochasticCastOp>(results.front().value, bits.value, layout.parameterType), &b};
+    }
     for (auto [result, target] : llvm::zip(results, targets))
       f.result(result, attr::kUpdatesRegion, target.first);
   }
@@ -203,6 +215,8 @@ private:
       loss = both[0];
       f.result(both[1], attr::kUpdates, "running_loss");
     }
+    if (scalars.contains("micro"))
+      f.result(constant(iteration, 0.0), attr::kUpdates, "micro");
     if (step.lossScale.dynamic) {
       auto [scale, growth] =
           LossScale::adapt(scalars["scale"], scalars["growth"], overflowed,
@@ -234,6 +248,7 @@ private:
   ImplicitLocOpBuilder &b;
   SmallVector<Regions> regions;
   llvm::StringMap<Expr> scalars;
+  Expr seed; // null where nothing is rounded at random
   Expr norm;
   Expr overflowed; // i1; null where gradients are not checked
   Expr factor;     // null for 1

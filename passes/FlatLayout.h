@@ -43,6 +43,8 @@ struct FlatLayout {
 
   /// Parameters first, then the copies if there are, gradients, and one region for each slot.
   std::vector<FlatRegion> regions(llvm::ArrayRef<std::string> slots) const;
+  /// Whether what the optimizer updates is stored in 16 bits.
+  bool isNarrow() const { return parameterType.getIntOrFloatBitWidth() < 32; }
   mlir::RankedTensorType type(mlir::Type elementType) const {
     return mlir::RankedTensorType::get({elements}, elementType);
   }

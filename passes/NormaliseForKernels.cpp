@@ -9,6 +9,8 @@
 //   - a transposition of a matrix product's operand is a flag of the product, and a batch that
 //     only one operand has joins the rows: [b, m, k] x [k, n] is [b m, k] x [k, n];
 //   - a widening cast belongs to each of its readers: what is kept in memory is the narrow value;
+//     and so does what follows from positions and scalars: random numbers are drawn again by the
+//     backward pass, and no memory holds them;
 //   - what strides cannot express, and what is needed in memory as it stands (operands of entries
 //     of their own, results), is the result of a copy: a `train.map` that yields its operand.
 //
@@ -157,10 +159,28 @@ void broadcastBatch(MatmulOp op) {
   }
 }
 
-void duplicateWidening(CastOp op) {
-  Type from = getElementTypeOrSelf(op.getX().getType());
-  if (!isa<FloatType>(from) || !isa<FloatType>(op.getTo()) ||
-      from.getIntOrFloatBitWidth() >= op.getTo().getIntOrFloatBitWidth())
+bool isWidening(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  if (!cast)
+    return false;
+  Type from = getElementTypeOrSelf(cast.getX().getType());
+  return isa<FloatType>(from) && isa<FloatType>(cast.getTo()) &&
+         from.getIntOrFloatBitWidth() < cast.getTo().getIntOrFloatBitWidth();
+}
+
+/// Whether the op reads nothing but positions and scalars, as a random number does.
+bool isOfPosition(Operation *op) {
+  auto isPosition = [](Value operand) {
+    return bool(resolve(operand).root.getDefiningOp<IotaOp>());
+  };
+  auto isScalar = [](Value operand) { return typeOf(operand).getNumElements() == 1; };
+  return isa<ScalarOpInterface>(op) && llvm::any_of(op->getOperands(), isPosition) &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isPosition(operand) || isScalar(operand); });
+}
+
+void duplicate(Operation *op) {
+  if (!isWidening(op) && !isOfPosition(op))
     return;
   OpBuilder b(op);
   bool isFirst = true;
@@ -189,7 +209,7 @@ struct NormaliseForKernels : halfstep::impl::NormaliseForKernelsPassBase<Normali
 
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      function.walk([](CastOp op) { duplicateWidening(op); });
+      function.walk([](Operation *op) { duplicate(op); });
       function.walk([](ReductionOpInterface op) { splitReduction(op); });
       function.walk([](MatmulOp op) { broadcastBatch(op); });
       function.walk([](MatmulOp op) { simplifyProduct(op); });

@@ -43,6 +43,21 @@ def AppendLossPass : Pass<"append-loss", "::mlir::ModuleOp"> {
   let dependentDialects = ["::halfstep::train::TrainDialect"];
 }
 
+def EvaluationModePass : Pass<"evaluation-mode", "::mlir::ModuleOp"> {
+  let summary = "Let only @micro train";
+  let description = [{
+    Replaces ops that work differently in training by what they are in evaluation, in every function
+    but `@micro`.
+
+        %bits = train.random_bits 0 in [4, 8]
+        %y = train.dropout %x, %bits {ratio = 0.5}
+        %z = train.relu %y
+    =>  (in @forward and @evaluate)
+        %z = train.relu %x
+  }];
+  let dependentDialects = ["::halfstep::train::TrainDialect"];
+}
+
 def AutodiffPass : Pass<"autodiff", "::mlir::ModuleOp"> {
   let summary = "Append the backward pass to @micro";
   let description = [{
@@ -139,8 +154,8 @@ def BuildStepPass : Pass<"build-step", "::mlir::ModuleOp"> {
   let description = [{
     Lays the trained parameters, their gradients and the optimizer's slots out in flat regions;
     makes `@update` (gradient norm, clipping, schedule, optimizer, counters, records), lets `@micro`
-    keep its loss (and add up gradients when several micro-batches make one update), and renames
-    `@forward` to `@infer`. From here on the module's `table.tensor` and `table.region` ops say
+    keep its loss (and add up gradients when several micro-batches make one update), draws random
+    numbers from the seed and counters in the state, and renames `@forward` to `@infer`. From here on the module's `table.tensor` and `table.region` ops say
     what memory has a name.
   }];
   let options = [
@@ -150,6 +165,8 @@ def BuildStepPass : Pass<"build-step", "::mlir::ModuleOp"> {
     Option<"accumulate", "accumulate", "int64_t", "1", "micro-batches of one update">,
     Option<"accumulateType", "accumulate-type", "std::string", "\"f32\"",
            "half: gradients are added up in the type that they have">,
+    Option<"rounding", "rounding", "std::string", "\"nearest\"",
+           "of 16-bit weights: nearest or stochastic">,
     Option<"lossScale", "loss-scale", "std::string", "\"none\"",
            "dynamic[:key=value,...], none or a number">];
   let dependentDialects = ["::halfstep::train::TrainDialect", "::halfstep::table::TableDialect",

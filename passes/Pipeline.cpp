@@ -16,12 +16,15 @@ void addSimplification(OpPassManager &pm) {
 }
 
 void buildGrad(OpPassManager &pm, const Recipe &recipe) {
-  if (recipe.loss.empty()) // runs forward only
+  if (recipe.loss.empty()) { // runs forward only
+    pm.addPass(createEvaluationModePass());
     return addSimplification(pm);
+  }
   pm.addPass(createSelectParametersPass({recipe.train, recipe.freeze}));
   // Before differentiation: what is computed once has one adjoint.
   addSimplification(pm);
   pm.addPass(createAppendLossPass({recipe.loss}));
+  pm.addPass(createEvaluationModePass());
   pm.addPass(createAutodiffPass());
 }
 
@@ -36,9 +39,9 @@ void buildPrecision(OpPassManager &pm, const Recipe &recipe) {
 }
 
 void buildUpdate(OpPassManager &pm, const Recipe &recipe) {
-  pm.addPass(createBuildStepPass(
-      {recipe.optimizer, recipe.schedule, recipe.clipNorm, recipe.accumulate,
-       recipe.accumulateType, recipe.effectiveLossScale()}));
+  pm.addPass(
+      createBuildStepPass({recipe.optimizer, recipe.schedule, recipe.clipNorm, recipe.accumulate,
+                           recipe.accumulateType, recipe.rounding, recipe.effectiveLossScale()}));
   addSimplification(pm);
 }
 
@@ -50,6 +53,8 @@ void buildKernels(OpPassManager &pm, const Recipe &) {
   // Not CSE, which would share again what was duplicated on purpose.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createFormKernelsPass());
+  // What was duplicated for several kernels may have come together in one.
+  pm.nest<kernel::GroupOp>().addPass(createCSEPass());
   pm.addPass(createOrderEntriesPass());
 }
 
@@ -82,6 +87,8 @@ struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
   Option<std::string> lossScale{*this, "loss-scale", llvm::cl::desc("dynamic, none or a number")};
   Option<std::string> accumulateType{*this, "accumulate-type", llvm::cl::desc("f32 or half"),
                                      llvm::cl::init("f32")};
+  Option<std::string> rounding{*this, "rounding", llvm::cl::desc("nearest or stochastic"),
+                               llvm::cl::init("nearest")};
   ListOption<std::string> pin{*this, "pin", llvm::cl::desc("REGEX=fp32|fp16|bf16")};
   ListOption<std::string> inputType{*this, "input-type",
                                     llvm::cl::desc("NAME=fp32|fp16|bf16")};
@@ -102,6 +109,7 @@ struct PhaseOptions : PassPipelineOptions<PhaseOptions> {
     result.halfType = halfType;
     result.lossScale = lossScale;
     result.accumulateType = accumulateType;
+    result.rounding = rounding;
     result.pin = std::vector<std::string>(pin.begin(), pin.end());
     result.inputType = std::vector<std::string>(inputType.begin(), inputType.end());
     result.inputSlots = inputSlots;

@@ -196,6 +196,7 @@ std::string Recipe::toJson() const {
     json.attribute("batch", batch);
     json.attribute("accumulate", accumulate);
     json.attribute("accumulate-type", accumulateType);
+    json.attribute("rounding", rounding);
     json.attributeObject("bind", [&] {
       for (auto &[dimension, size] : bind)
         json.attribute(llvm::json::fixUTF8(dimension), size);

@@ -66,6 +66,7 @@ struct Recipe {
   std::string halfType = "fp16";
   std::string lossScale;        // empty: as effectiveLossScale says
   std::string accumulateType = "f32";
+  std::string rounding = "nearest"; // of 16-bit weights
   std::vector<std::string> pin; // REGEX=TYPE
   std::vector<std::string> inputType; // NAME=TYPE
   int64_t inputSlots = 2;

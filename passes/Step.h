@@ -21,12 +21,16 @@ struct Step {
   LossScale lossScale;
   double clipNorm = 0; // 0: none
   int64_t accumulate = 1;
+  bool drops = false;                // @micro draws random numbers
+  bool roundsStochastically = false; // @update does, for weights of 16 bits
   std::vector<FlatLayout> layouts;
 
   /// Scalars that are set from outside, with their values at the start.
   std::vector<std::pair<std::string, double>> hyperparameters() const;
   /// Scalars that begin at zero.
   std::vector<std::string> counters() const;
+  /// Whether the step has a seed: an i64 scalar, set from outside.
+  bool isRandom() const { return drops || roundsStochastically; }
   /// Fields of the metrics ring.
   static llvm::ArrayRef<llvm::StringLiteral> records();
 };

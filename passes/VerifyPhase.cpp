@@ -116,7 +116,7 @@ LogicalResult halfstep::verifyPrecision(ModuleOp module) {
     if (isa<train::AdjointOp>(op))
       return brokenPromise(op->getLoc(), "precision", "an adjoint",
                            "expand-adjoints must have replaced every train.adjoint");
-    if (isa<train::CastOp>(op))
+    if (isa<train::CastOp, train::StochasticCastOp>(op))
       return success();
     Type first;
     for (Type type : llvm::concat<Type>(SmallVector<Type>(op->getOperandTypes()),

@@ -63,7 +63,9 @@ void addRunOptions(CLI::App &command, RunOptions &options) {
   command.add_flag_function(
       "--shuffle,!--no-shuffle", [&](int64_t on) { options.shuffle = on > 0; },
       "take the samples in a new random order each epoch (default), or as they lie");
-  command.add_option("--seed", options.seed, "of the shuffling (default 0)")
+  command
+      .add_option("--seed", options.seed,
+                  "of all random numbers: order of samples, dropout, rounding (default 0)")
       ->check(wholeNumber(0, UINT64_MAX))
       ->type_name("N");
   addList(command, "--set", options.set, "set a hyperparameter, for example lr=1e-4", "NAME=VALUE");

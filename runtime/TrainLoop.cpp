@@ -156,6 +156,10 @@ void Training::choosePosition(const Metadata &metadata) {
     throw Error(options.resume, "its position in the training is damaged")
         .help("start from its weights alone: --weights " + options.resume);
   done = uint64_t(value);
+  // A checkpoint holds the seed of its random numbers, whoever wrote it.
+  const hs_tensor *drawn = session.find(HS_COUNTER, "seed");
+  if (drawn && (options.resume.empty() || options.seed))
+    session.write(*drawn, &seed);
 }
 
 void Training::chooseTotal() {

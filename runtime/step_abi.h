@@ -42,11 +42,12 @@ typedef struct hs_slice {
   uint64_t bytes;
 } hs_slice;
 
-/* What a named tensor is for. The runtime acts on roles, never on names. */
+/* What a named tensor is for. The runtime acts on roles; it knows the names of records and of three
+ * counters: "iteration", and "epoch" and "seed", which it sets where the step has them. */
 typedef enum hs_role {
   HS_PARAMETER = 0,      /* a weight under its ONNX name: initialised from the payload, checkpointed */
   HS_OPTIMIZER = 1,      /* "SLOT/PARAMETER", e.g. "exp_avg/fc.weight": checkpointed */
-  HS_COUNTER = 2,        /* f64 scalar state, e.g. "iteration", "applied": checkpointed */
+  HS_COUNTER = 2,        /* scalar state, f64, e.g. "iteration"; "seed", i64: checkpointed */
   HS_HYPERPARAMETER = 3, /* f64 scalar with a compiled default, e.g. "lr": settable, checkpointed */
   HS_GRADIENT = 4,       /* the gradient of the parameter of the same name */
   HS_RECORD = 5,         /* f64[64]: one field of the metrics ring, row = iteration mod 64 */

@@ -103,7 +103,8 @@ static bool fromJSON(const llvm::json::Value &value, Recipe &recipe, llvm::json:
          object.map("input-slots", recipe.inputSlots) &&
          object.map("loss-scale", recipe.lossScale) && object.map("clip-norm", recipe.clipNorm) &&
          object.map("batch", recipe.batch) && object.map("accumulate", recipe.accumulate) &&
-         object.map("accumulate-type", recipe.accumulateType) && object.map("bind", recipe.bind) &&
+         object.map("accumulate-type", recipe.accumulateType) &&
+         object.map("rounding", recipe.rounding) && object.map("bind", recipe.bind) &&
          object.map("train", recipe.train) && object.map("freeze", recipe.freeze) &&
          object.map("cpu", recipe.cpu);
 }
@@ -137,6 +138,7 @@ static constexpr RecipeOption recipeOptions[] = {
     {"--clip-norm", Phase::Update, copyMember<&Recipe::clipNorm>},
     {"--accumulate-type", Phase::Update, copyMember<&Recipe::accumulateType>},
     {"--loss-scale", Phase::Update, copyMember<&Recipe::lossScale>},
+    {"--rounding", Phase::Update, copyMember<&Recipe::rounding>},
     {"--input-slots", Phase::Memory, copyMember<&Recipe::inputSlots>},
     {"--cpu", Phase::Emit, copyMember<&Recipe::cpu>},
 };

@@ -139,6 +139,7 @@ void Command::addTrainingOptions(CompileOptions &options) {
   add_option("--loss-scale", recipe.lossScale,
              "dynamic[:k=v,...], none or a number (default: dynamic for fp16)")
       ->type_name("SCALE");
+  addChoice("--rounding", recipe.rounding, "mode", {"nearest", "stochastic"});
   addList(*this, "--train", recipe.train, "train only the parameters with such names", "REGEX");
   addList(*this, "--freeze", recipe.freeze, "do not train these; beats --train", "REGEX");
 }

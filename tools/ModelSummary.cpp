@@ -5,6 +5,7 @@
 #include "ir/TrainDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/ParameterClass.h"
+#include "tools/Diagnostics.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
@@ -39,6 +40,10 @@ ModelSummary::ModelSummary(ModuleOp module, std::vector<DimensionBinding> dimens
   for (auto [i, type] : llvm::enumerate(forward.getResultTypes()))
     outputs.push_back({forward.getResultAttrOfType<StringAttr>(i, attr::kOutput).str(),
                        cast<RankedTensorType>(type), false});
+  if (auto micro = module.lookupSymbol<func::FuncOp>("micro"))
+    micro.walk([&](train::EvaluationOpInterface op) {
+      trainingOnly.push_back({nodeNames(op.getLoc()), op->getName().stripDialect().str()});
+    });
   command = compileLine(options);
 }
 
@@ -128,6 +133,10 @@ void ModelSummary::printText(llvm::raw_ostream &os) const {
     print(parameter, (llvm::Twine(parameter.isTrained ? "  trained" : "  fixed") +
                       (parameter.isLow ? ", low" : ", full"))
                          .str());
+  if (!trainingOnly.empty())
+    os << "in training only\n";
+  for (const auto &[node, op] : trainingOnly)
+    os << "  " << node << "  " << op << '\n';
   os << "compile it with\n  " << command << '\n';
 }
 
@@ -166,6 +175,13 @@ void ModelSummary::printJson(llvm::raw_ostream &os) const {
           tensorFields(parameter);
           json.attribute("trained", parameter.isTrained);
           json.attribute("class", parameter.isLow ? "low" : "full");
+        });
+    });
+    json.attributeArray("training_only", [&] {
+      for (const auto &[node, op] : trainingOnly)
+        json.object([&] {
+          json.attribute("node", llvm::json::fixUTF8(node));
+          json.attribute("op", op);
         });
     });
     json.attribute("compile", llvm::json::fixUTF8(command));

@@ -17,7 +17,7 @@ public:
                const CompileOptions &options, Pins &pins);
 
   void printText(llvm::raw_ostream &os) const;
-  /// {"version", "inputs", "outputs", "dimensions", "parameters", "compile"}
+  /// {"version", "inputs", "outputs", "dimensions", "parameters", "training_only", "compile"}
   void printJson(llvm::raw_ostream &os) const;
 
 private:
@@ -32,6 +32,8 @@ private:
 
   std::vector<Tensor> inputs, outputs, parameters;
   std::vector<DimensionBinding> dimensions;
+  /// Nodes that do nothing in evaluation, like Dropout, and the ops that they are.
+  std::vector<std::pair<std::string, std::string>> trainingOnly;
   std::string command; // a line for the shell
 };
 

@@ -313,23 +313,54 @@ TEST(Rules, SoftmaxChangedItsMeaning) {
   }
 }
 
-TEST(Rules, DropoutInInferenceFormIsTheIdentity) {
-  EXPECT_TRUE(contains(importNode(7, "Dropout", {{3}}, {{"ratio", 0.5f}}), {"{", "return %arg0"}));
+/// A Dropout that trains, of which the ratio is structure and no parameter.
+static Model trainingDropout(float ratio, Names outputs = {"y", "mask"}) {
   Model model(13);
-  model.input("x", {3}).initializer(floatTensor({}, {0.0f}, "ratio"));
   onnx::TensorProto yes;
   yes.set_name("training");
   yes.set_data_type(boolean);
   yes.add_int32_data(1);
-  model.initializer(yes).node("Dropout", {"x", "ratio", "training"}, {"y", "mask"});
-  model.output("y").output("mask", boolean);
-  // The ratio is structure, not a parameter.
-  std::string text = import(model);
-  EXPECT_TRUE(contains(text, {"dense<true> : tensor<3xi1>", "return %arg0, %cst"}));
-  EXPECT_FALSE(contains(text, {"train.parameter"}));
+  model.input("x", {3, 4}).initializer(floatTensor({}, {ratio}, "ratio")).initializer(yes);
+  model.node("Dropout", {"x", "ratio", "training"}, outputs).output("y");
+  return outputs.size() > 1 ? model.output("mask", boolean) : model;
+}
 
-  model.graph().mutable_initializer(0)->set_float_data(0, 0.5f);
-  EXPECT_TRUE(contains(import(model), {"y_node: Dropout: drops values at random while training"}));
+TEST(Rules, DropoutInInferenceFormIsTheIdentity) {
+  for (int64_t opset : {7, 10, 12, 13, 22})
+    EXPECT_TRUE(contains(importNode(opset, "Dropout", {{3}}), {"{", "return %arg0"})) << opset;
+  Model model = trainingDropout(0);
+  std::string text = import(model);
+  EXPECT_TRUE(contains(text, {"dense<true> : tensor<3x4xi1>", "return %arg0, %cst"}));
+  EXPECT_FALSE(contains(text, {"train.parameter"}));
+}
+
+TEST(Rules, DropoutInTrainingFormDraws) {
+  Model model = trainingDropout(0.25f);
+  std::string text = import(model);
+  EXPECT_TRUE(contains(text, {"%0 = train.random_bits 0 in [3, 4] : tensor<3x4xi32>",
+                              "train.dropout %arg0, %0 {ratio = 2.500000e-01 : f64}",
+                              "train.dropout_mask %0 {ratio = 2.500000e-01 : f64}"}));
+  EXPECT_FALSE(contains(text, {"train.parameter"}));
+  Model unmasked = trainingDropout(1, {"y"});
+  text = import(unmasked);
+  EXPECT_TRUE(contains(text, {"train.dropout %arg0, %0 {ratio = 1.000000e+00 : f64}"}));
+  EXPECT_FALSE(contains(text, {"train.dropout_mask"}));
+}
+
+/// Every node draws from a stream of its own; an absent ratio is a half.
+TEST(Rules, DropoutsAreIndependent) {
+  Model model = trainingDropout(0.25f, {"h"});
+  model.graph().mutable_output()->Clear();
+  model.node("Dropout", {"h", "", "training"}, {"z"}).output("z");
+  EXPECT_TRUE(contains(
+      import(model), {"train.random_bits 0 in", "train.random_bits 1 in", "ratio = 5.000000e-01"}));
+}
+
+TEST(Rules, DropoutNeedsAProbability) {
+  for (float ratio : {-0.5f, 1.5f, NAN}) {
+    Model model = trainingDropout(ratio);
+    EXPECT_TRUE(contains(import(model), {"y_node: Dropout: its ratio is", "no probability"}));
+  }
 }
 
 TEST(Rules, DropoutThatWouldDropIsAWarning) {

@@ -59,6 +59,7 @@ mlir::LogicalResult differentiateAfterCasts(mlir::ModuleOp module, const Recipe 
   types.addPass(mlir::createCanonicalizerPass());
   types.addPass(mlir::createCSEPass());
   types.addPass(createAppendLossPass({recipe.loss}));
+  types.addPass(createEvaluationModePass());
   types.addPass(createAssignPrecisionPass({recipe.precision, recipe.halfType, recipe.pin}));
   types.addPass(mlir::createCSEPass()); // one cast of a value has one adjoint
   gradients.addPass(createAutodiffPass());

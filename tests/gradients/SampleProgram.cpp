@@ -14,8 +14,8 @@ int64_t elements(const std::string &type) {
 }
 
 bool isDifferentiated(const Operand &operand) {
-  return operand.domain != Domain::Ids && operand.domain != Domain::Flags &&
-         operand.domain != Domain::Fixed;
+  return operand.domain != Domain::Ids && operand.domain != Domain::Bits &&
+         operand.domain != Domain::Flags && operand.domain != Domain::Fixed;
 }
 
 std::vector<double> draw(Domain domain, int64_t count, std::mt19937_64 &random) {
@@ -36,6 +36,9 @@ std::vector<double> draw(Domain domain, int64_t count, std::mt19937_64 &random) 
       break;
     case Domain::Ids:
       values[i] = (i * 2 + 1) % 5;
+      break;
+    case Domain::Bits:
+      values[i] = int32_t(random());
       break;
     case Domain::Flags:
       values[i] = i % 3 == 0;

@@ -242,6 +242,20 @@ void addLosses(Samples &all) {
                    "f64"});
   }
 }
+
+/// The mask is that of bits that are given: it does not move with the finite difference.
+void addRandom(Samples &all) {
+  for (const char *ratio : {"0.5", "0.1"})
+    for (const char *sizes : {"5x17x", "2x3x4x"}) {
+      std::string x = std::string(sizes) + "f64", bits = std::string(sizes) + "i32";
+      all.push_back({"dropout",
+                     "random",
+                     {{x}, {bits, Domain::Bits}},
+                     std::string("%y = train.dropout %0, %1 {ratio = ") + ratio + " : f64} : (" +
+                         tensor(x) + ", " + tensor(bits) + ") -> " + tensor(x),
+                     x});
+    }
+}
 } // namespace
 
 const std::vector<Sample> &samples() {
@@ -256,6 +270,7 @@ const std::vector<Sample> &samples() {
     addNormalisation(list);
     addLosses(list);
     addWindows(list);
+    addRandom(list);
     return list;
   }();
   return all;

@@ -13,6 +13,7 @@ enum class Domain {
   Spread,   // a shuffled arithmetic sequence: no two values closer than 0.1
   Fixed,    // as Any, but a label: not differentiated
   Ids,      // i64 class ids, not differentiated
+  Bits,     // i32, of both signs, not differentiated
   Flags     // i1, not differentiated
 };
 

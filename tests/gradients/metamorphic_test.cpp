@@ -18,17 +18,25 @@ using namespace halfstep;
 namespace {
 constexpr int64_t kBatch = 8, kInputs = 33, kHidden = 40, kClasses = 10;
 
-/// Two layers. Their biases are added as the importer adds those of Gemm: in the product's category.
-std::string network(int64_t batch) {
+/// Two layers, with a dropout between them if it `drops`. Their biases are added as the importer
+/// adds those of Gemm: in the product's category.
+std::string network(int64_t batch, bool drops) {
   auto shape = [](std::initializer_list<int64_t> sizes) {
     std::string text = "tensor<";
     for (int64_t size : sizes)
       text += std::to_string(size) + "x";
     return text + "f32>";
   };
-  std::string x = shape({batch, kInputs}), h = shape({batch, kHidden}), y = shape({batch, kClasses});
-  std::string w1 = shape({kHidden, kInputs}), b1 = shape({kHidden}), w2 = shape({kClasses, kHidden}),
-              b2 = shape({kClasses});
+  std::string x = shape({batch, kInputs}), h = shape({batch, kHidden}),
+              y = shape({batch, kClasses});
+  std::string w1 = shape({kHidden, kInputs}), b1 = shape({kHidden}),
+              w2 = shape({kClasses, kHidden}), b2 = shape({kClasses});
+  std::string bits = "tensor<" + std::to_string(batch) + "x" + std::to_string(kHidden) + "xi32>";
+  std::string dropout = !drops ? ""
+                               : "%bits = train.random_bits 0 in [" + std::to_string(batch) + ", " +
+                                     std::to_string(kHidden) + "] : " + bits +
+                                     "\n%d = train.dropout %3, %bits {ratio = 0.25 : f64} : (" + h +
+                                     ", " + bits + ") -> " + h + "\n";
   return "func.func @forward(%x: " + x + " {train.input = \"x\"}, %w1: " + w1 +
          " {train.parameter = \"w1\", train.trainable}, %b1: " + b1 +
          " {train.parameter = \"b1\", train.trainable}, %w2: " + w2 +
@@ -37,21 +45,39 @@ std::string network(int64_t batch) {
          "%0 = train.matmul %x, %w1 {transB = true} : (" + x + ", " + w1 + ") -> " + h +
          "\n%1 = train.add %0, %b1 {train.category = 0 : i32} : (" + h + ", " + b1 + ") -> " + h +
          "\n%2 = train.tanh %1 : (" + h + ") -> " + h + "\n%3 = train.mul %2, %1 : (" + h + ", " +
-         h + ") -> " + h + "\n%4 = train.matmul %3, %w2 {transB = true} : (" + h + ", " + w2 +
-         ") -> " + y + "\n%5 = train.add %4, %b2 {train.category = 0 : i32} : (" + y + ", " + b2 + ") -> " + y +
+         h + ") -> " + h + "\n" + dropout + "%4 = train.matmul " + (drops ? "%d" : "%3") +
+         ", %w2 {transB = true} : (" + h + ", " + w2 + ") -> " + y +
+         "\n%5 = train.add %4, %b2 {train.category = 0 : i32} : (" + y + ", " + b2 + ") -> " + y +
          "\nreturn %5 : " + y + "\n}\n";
 }
 
 struct Trained {
   std::vector<double> losses;
-  std::map<std::string, std::vector<float>> parameters;
+  std::map<std::string, std::vector<char>> parameters;
 };
 
+/// The numbers as `type` holds them.
+std::vector<char> stored(const std::vector<float> &values, uint32_t type) {
+  std::vector<char> bytes;
+  for (float value : values) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    _Float16 half = _Float16(value);
+    uint16_t upper = uint16_t(bits >> 16);
+    const void *number = type == HS_F16    ? static_cast<const void *>(&half)
+                         : type == HS_BF16 ? static_cast<const void *>(&upper)
+                                           : &bits;
+    const char *begin = static_cast<const char *>(number);
+    bytes.insert(bytes.end(), begin, begin + (type == HS_F32 ? 4 : 2));
+  }
+  return bytes;
+}
+
 /// Trains on fixed random data for a few updates of kBatch samples.
-Trained train(const ProgramOptions &options) {
+Trained train(const ProgramOptions &options, bool drops = false) {
   auto context = makeContext();
   int64_t micro = kBatch / options.recipe.accumulate;
-  Program program(*context, network(micro), options);
+  Program program(*context, network(micro, drops), options);
   runtime::Session &session = program.running();
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
@@ -63,47 +89,33 @@ Trained train(const ProgramOptions &options) {
   };
   const hs_artefact &tables = session.artefact();
   Trained run;
-  for (auto [name, count] : {std::pair{"w1", kHidden * kInputs}, {"b1", kHidden},
-                             {"w2", kClasses * kHidden}, {"b2", kClasses}}) {
-    run.parameters[name] = draw(count, 0.2f);
-    session.write(*session.find(HS_PARAMETER, name), run.parameters[name].data());
+  for (auto [name, count] : {std::pair{"w1", kHidden * kInputs},
+                             {"b1", kHidden},
+                             {"w2", kClasses * kHidden},
+                             {"b2", kClasses}}) {
+    const hs_tensor &tensor = *session.find(HS_PARAMETER, name);
+    run.parameters[name] = stored(draw(count, 0.2f), tensor.type);
+    session.write(tensor, run.parameters[name].data());
   }
   session.run(HS_INIT);
-  bool narrowInput = tables.inputs[0].type != HS_F32;
   for (int step = 0; step < 5; ++step) {
     auto x = draw(kBatch * kInputs, 1);
-    std::vector<uint16_t> narrow(x.size());
-    for (size_t i = 0; i < x.size(); ++i) // small integers are exact in every type
-      x[i] = std::round(x[i]);
+    for (float &value : x) // small integers are exact in every type
+      value = std::round(value);
+    std::vector<char> input = stored(x, tables.inputs[0].type);
     std::vector<int64_t> labels(kBatch);
     for (int64_t &label : labels)
       label = random() % kClasses;
-    for (size_t i = 0; i < x.size(); ++i) {
-      uint32_t bits;
-      if (tables.inputs[0].type == HS_F16) {
-        _Float16 half = _Float16(x[i]);
-        std::memcpy(&narrow[i], &half, 2);
-      } else {
-        std::memcpy(&bits, &x[i], 4);
-        narrow[i] = uint16_t(bits >> 16);
-      }
-    }
     for (int64_t part = 0; part < options.recipe.accumulate; ++part) {
-      const void *input = narrowInput
-                              ? static_cast<const void *>(&narrow[part * micro * kInputs])
-                              : &x[part * micro * kInputs];
-      session.bindInput(0, input);
+      session.bindInput(0, &input[part * input.size() / options.recipe.accumulate]);
       session.bindInput(1, &labels[part * micro]);
       session.micro();
     }
     session.update();
     run.losses.push_back(session.record(step).loss);
   }
-  for (auto &[name, values] : run.parameters) {
-    const hs_tensor *tensor = session.find(HS_PARAMETER, name);
-    values.resize(tensor->slice.bytes / sizeof(float));
-    session.read(*tensor, values.data());
-  }
+  for (auto &[name, bytes] : run.parameters)
+    session.read(*session.find(HS_PARAMETER, name), bytes.data());
   return run;
 }
 
@@ -115,6 +127,7 @@ ProgramOptions optionsFor(const std::string &precision, const std::string &halfT
   options.recipe.precision = precision;
   options.recipe.halfType = halfType;
   options.recipe.clipNorm = clipNorm;
+  options.recipe.rounding = precision == "half" ? "stochastic" : "nearest";
   return options;
 }
 
@@ -122,13 +135,13 @@ class Metamorphic : public testing::TestWithParam<std::pair<std::string, std::st
 
 TEST_P(Metamorphic, FusionAndReuseDoNotShow) {
   ProgramOptions options = optionsFor(GetParam().first, GetParam().second);
-  Trained usual = train(options);
+  Trained usual = train(options, /*drops=*/true);
   EXPECT_TRUE(std::isfinite(usual.losses.back()));
   EXPECT_NE(usual.losses.front(), usual.losses.back());
   for (auto [fuse, reuse] : {std::pair{false, true}, {true, false}, {false, false}}) {
     options.fuse = fuse;
     options.reuse = reuse;
-    Trained other = train(options);
+    Trained other = train(options, /*drops=*/true);
     EXPECT_EQ(usual.losses, other.losses) << "fuse " << fuse << ", reuse " << reuse;
     EXPECT_EQ(usual.parameters, other.parameters) << "fuse " << fuse << ", reuse " << reuse;
   }
@@ -137,7 +150,8 @@ TEST_P(Metamorphic, FusionAndReuseDoNotShow) {
 INSTANTIATE_TEST_SUITE_P(Modes, Metamorphic,
                          testing::Values(std::pair{"fp32", "fp16"}, std::pair{"autocast", "fp16"},
                                          std::pair{"half-grad", "fp16"},
-                                         std::pair{"half-grad", "bf16"}));
+                                         std::pair{"half-grad", "bf16"}, std::pair{"half", "fp16"},
+                                         std::pair{"half", "bf16"}));
 
 TEST(Accumulation, FourTimesTwoIsEight) {
   ProgramOptions options = optionsFor("fp32", "fp16");

@@ -129,6 +129,7 @@ TEST(Recipe, JsonHasEveryOption) {
                               {"batch", 0},
                               {"accumulate", 1},
                               {"accumulate-type", "f32"},
+                              {"rounding", "nearest"},
                               {"bind", llvm::json::Object{{"batch \"n\"", 16}}},
                               {"train", llvm::json::Array{}},
                               {"freeze", llvm::json::Array{"\\.bias$"}},
