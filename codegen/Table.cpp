@@ -6,8 +6,10 @@
 
 #include "codegen/Table.h"
 #include "codegen/CallDetails.h"
+#include "ir/TrainDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IRBuilder.h"
@@ -29,11 +31,18 @@ static std::string nodesOf(Location location) {
 }
 
 namespace {
+/// A slice that an entry reads or writes.
+struct Buffer {
+  table::SliceAttr slice;
+  Type elementType;
+  bool isRead = false, isWritten = false, isGradient = false;
+};
+
 class TableWriter {
 public:
   TableWriter(ModuleOp module, const llvm::StringMap<KernelCode> &kernels, const CpuTarget &target,
               llvm::Module &code)
-      : module(module), kernels(kernels), target(target), code(code), c(code) {}
+      : module(module), kernels(kernels), target(target), code(code), c(code), symbols(module) {}
 
   LogicalResult write();
 
@@ -44,8 +53,10 @@ private:
   FailureOr<Constant *> launch(table::LaunchOp op);
   template <typename Op> FailureOr<Constant *> call(hs_entry_kind kind, Op op, StringRef name);
   Constant *slice(table::SliceAttr slice);
-  Constant *entry(hs_entry_kind kind, Operation *op, ArrayRef<Attribute> slices, Constant *detail,
-                  StringRef name);
+  bool isGradient(Value value);
+  SmallVector<Buffer> buffersOf(Operation *op);
+  FailureOr<Constant *> entry(hs_entry_kind kind, Operation *op, ArrayRef<Buffer> buffers,
+                              Constant *detail, StringRef name);
   FailureOr<int64_t> number(StringRef attribute);
   FailureOr<Constant *> string(StringRef attribute);
   void writeQuery(Constant *artefact);
@@ -55,6 +66,7 @@ private:
   const CpuTarget &target;
   llvm::Module &code;
   ConstantWriter c;
+  SymbolTable symbols;
 };
 } // namespace
 
@@ -91,13 +103,49 @@ FailureOr<Constant *> TableWriter::tensor(table::TensorOp op) {
 // Programs
 //===---------------------------------------------------------------------------------------===//
 
-Constant *TableWriter::entry(hs_entry_kind kind, Operation *op, ArrayRef<Attribute> slices,
-                             Constant *detail, StringRef name) {
-  SmallVector<Constant *> constants;
-  for (Attribute attribute : slices)
-    constants.push_back(slice(cast<table::SliceAttr>(attribute)));
-  return c.structure({c.u32(kind), c.u32(constants.size()), c.array(constants), detail,
-                      c.string(name), c.string(nodesOf(op->getLoc()))});
+/// Whether a value of a program belongs to the backward pass. A kernel's values do not all belong
+/// to one pass: the op in its region that computes this one says where it comes from.
+bool TableWriter::isGradient(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  if (!result)
+    return false;
+  Operation *op = result.getOwner();
+  if (isa<table::AliasOp, table::CopyOp>(op))
+    return isGradient(op->getOperand(0));
+  if (auto launch = dyn_cast<table::LaunchOp>(op))
+    if (auto group = symbols.lookup<kernel::GroupOp>(launch.getKernel()))
+      if (Operation *computing =
+              group.getYield().getValues()[result.getResultNumber()].getDefiningOp())
+        return train::isGradient(computing->getLoc());
+  return train::isGradient(op->getLoc());
+}
+
+/// The operands, then the results.
+SmallVector<Buffer> TableWriter::buffersOf(Operation *op) {
+  SmallVector<Buffer> buffers;
+  auto slices = op->getAttrOfType<ArrayAttr>("slices").getAsRange<table::SliceAttr>().begin();
+  for (Value operand : op->getOperands())
+    buffers.push_back({*slices++, getElementTypeOrSelf(operand), /*isRead=*/true});
+  for (Value result : op->getResults())
+    buffers.push_back({*slices++, getElementTypeOrSelf(result), /*isRead=*/false,
+                       /*isWritten=*/true, isGradient(result)});
+  return buffers;
+}
+
+FailureOr<Constant *> TableWriter::entry(hs_entry_kind kind, Operation *op,
+                                         ArrayRef<Buffer> buffers, Constant *detail,
+                                         StringRef name) {
+  SmallVector<Constant *> slices, uses;
+  for (const Buffer &buffer : buffers) {
+    std::optional<hs_type> type = storageTypeOf(buffer.elementType);
+    if (!type)
+      return op->emitOpError("has no storage type for ") << buffer.elementType;
+    slices.push_back(slice(buffer.slice));
+    uses.push_back(c.structure(
+        {c.u32(*type), c.u32(buffer.isRead), c.u32(buffer.isWritten), c.u32(buffer.isGradient)}));
+  }
+  return c.structure({c.u32(kind), c.u32(slices.size()), c.array(slices), detail, c.string(name),
+                      c.string(nodesOf(op->getLoc())), c.array(uses)});
 }
 
 FailureOr<Constant *> TableWriter::launch(table::LaunchOp op) {
@@ -105,25 +153,29 @@ FailureOr<Constant *> TableWriter::launch(table::LaunchOp op) {
   if (kernel == kernels.end())
     return op.emitOpError("launches ") << op.getKernelAttr() << ", which has no code";
   // A result in place of an argument is not a buffer of its own.
-  SmallVector<Attribute> slices(op.getSlicesAttr().getValue());
-  auto group = SymbolTable::lookupNearestSymbolFrom<kernel::GroupOp>(op, op.getKernelAttr());
+  SmallVector<Buffer> buffers = buffersOf(op);
+  auto group = symbols.lookup<kernel::GroupOp>(op.getKernel());
   if (group) {
     size_t arguments = group.getBlock().getNumArguments();
-    if (slices.size() != arguments + group.getOuts().size())
+    if (buffers.size() != arguments + group.getOuts().size())
       return op.emitOpError("has ")
-             << slices.size() << " slices for " << arguments + group.getOuts().size() << " values";
-    auto results = llvm::to_vector(llvm::drop_begin(slices, arguments));
-    slices.truncate(arguments);
+             << buffers.size() << " slices for " << arguments + group.getOuts().size() << " values";
+    auto results = llvm::to_vector(llvm::drop_begin(buffers, arguments));
+    buffers.truncate(arguments);
     for (auto [result, out] : llvm::zip(results, group.getOuts())) {
-      if (out >= int64_t(arguments))
-        slices.push_back(result);
-      else if (result != slices[out])
+      if (out >= int64_t(arguments)) {
+        buffers.push_back(result);
+        continue;
+      }
+      if (result.slice != buffers[out].slice)
         return op.emitOpError("has a result in place of argument ") << out << " in another slice";
+      buffers[out].isWritten = true;
+      buffers[out].isGradient = result.isGradient;
     }
   }
   auto [function, work] = kernel->second;
   Constant *detail = c.address(c.structure({function, c.i64(work.units), c.i64(work.grain)}));
-  return entry(HS_LAUNCH, op, slices, detail, op.getKernel());
+  return entry(HS_LAUNCH, op, buffers, detail, op.getKernel());
 }
 
 /// A library call: the slices are the op's.
@@ -132,7 +184,7 @@ FailureOr<Constant *> TableWriter::call(hs_entry_kind kind, Op op, StringRef nam
   FailureOr<Constant *> detail = detailOf(op, c);
   if (failed(detail))
     return failure();
-  return entry(kind, op, op.getSlicesAttr().getValue(), *detail, name);
+  return entry(kind, op, buffersOf(op), *detail, name);
 }
 
 FailureOr<Constant *> TableWriter::entry(Operation &op) {
@@ -147,10 +199,12 @@ FailureOr<Constant *> TableWriter::entry(Operation &op) {
     return call(HS_CONV, conv, "conv_" + table::stringifyConvKind(conv.getKind()).str());
   if (auto pool = dyn_cast<table::PoolOp>(op))
     return call(HS_POOL, pool, "pool_" + table::stringifyPoolKind(pool.getKind()).str());
-  if (isa<table::CopyOp>(op))
-    return entry(HS_COPY, &op, {slices[1], slices[0]}, c.null(), "copy");
+  if (isa<table::CopyOp>(op)) {
+    SmallVector<Buffer> buffers = buffersOf(&op);
+    return entry(HS_COPY, &op, {buffers[1], buffers[0]}, c.null(), "copy");
+  }
   if (isa<table::ZeroOp>(op))
-    return entry(HS_FILL, &op, slices.getValue(), c.null(), "zero");
+    return entry(HS_FILL, &op, buffersOf(&op), c.null(), "zero");
   return op.emitOpError("is not an entry of a program");
 }
 

@@ -227,10 +227,10 @@ std::optional<SplitReduction> halfstep::kernel::splitReduction(GroupOp group) {
   split.partial.setPartial(true);
   split.final = GroupOp::create(
       builder, group.getLoc(), final.name, final.space, final.arguments, final.results,
-      [&](OpBuilder &b, Location loc, ValueRange arguments) {
+      [&](OpBuilder &b, Location, ValueRange arguments) {
         IRMapping map;
         for (auto [reduce, argument] : llvm::zip(reduces, arguments))
-          map.map(reduce.getResult(), b.create<ReduceOp>(loc, reduce.getType(), reduce.getKind(),
+          map.map(reduce.getResult(), b.create<ReduceOp>(reduce.getLoc(), reduce.getType(), reduce.getKind(),
                                                          argument, reduce.getOver())
                                           .getResult());
         for (auto [i, argument] :

@@ -33,6 +33,23 @@ void halfstep::train::setCategory(Operation *op, Precision category) {
               IntegerAttr::get(IntegerType::get(op->getContext(), 32), int64_t(category)));
 }
 
+static constexpr StringLiteral kGradientMark = "gradient";
+
+Location halfstep::train::gradientLocation(Location primal) {
+  return FusedLoc::get({primal}, StringAttr::get(primal.getContext(), kGradientMark),
+                       primal.getContext());
+}
+bool halfstep::train::isGradient(Location location) {
+  // Several such places may have been fused into one.
+  return location
+      ->walk([](Location part) {
+        auto marked = dyn_cast<FusedLocWith<StringAttr>>(part);
+        return marked && marked.getMetadata() == kGradientMark ? WalkResult::interrupt()
+                                                               : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 //===----------------------------------------------------------------------===//
 // Movement: what moves nothing folds away
 //===----------------------------------------------------------------------===//

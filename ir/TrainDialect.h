@@ -24,6 +24,11 @@ enum class Precision : uint32_t { Low, Full, Widest, Unrounded };
 Precision categoryOf(mlir::Operation *op);
 void setCategory(mlir::Operation *op, Precision category);
 
+/// Where the backward pass of what stands at `primal` is; what is made there says of itself that it
+/// belongs to the backward pass, through every later phase.
+mlir::Location gradientLocation(mlir::Location primal);
+bool isGradient(mlir::Location location);
+
 /// The reductions that the kernel generator has a fixed tree for.
 enum class ReductionKind { Add, Max, Min };
 

@@ -33,10 +33,6 @@ struct Autodiff : halfstep::impl::AutodiffPassBase<Autodiff> {
   DenseSet<Value> active;
   DenseMap<Value, SmallVector<Value>> contributions;
 
-  Location gradientLocation(Location primal) {
-    return FusedLoc::get({primal}, StringAttr::get(&getContext(), "gradient"), &getContext());
-  }
-
   /// Marks active values. An op that is on the way from a parameter to the loss and has no rule is
   /// a blocker; all of them are reported at once.
   LogicalResult markActive() {

@@ -73,11 +73,13 @@ struct BuildStep : halfstep::impl::BuildStepPassBase<BuildStep> {
   /// micro-batches it adds to the gradients and the loss that are there.
   void completeMicro(func::FuncOp micro, const Step &step) {
     Operation *terminator = micro.front().getTerminator();
-    ImplicitLocOpBuilder b(NameLoc::get(StringAttr::get(&getContext(), "accumulate")), terminator);
+    Location forward = NameLoc::get(StringAttr::get(&getContext(), "accumulate"));
+    ImplicitLocOpBuilder b(forward, terminator);
     bool several = accumulate > 1;
     for (unsigned i = 0; i < micro.getNumResults(); ++i) {
       Expr value{terminator->getOperand(i), &b};
       auto parameter = micro.getResultAttrOfType<StringAttr>(i, attr::kGradient);
+      b.setLoc(parameter ? gradientLocation(forward) : forward);
       DictionaryAttr old = parameter ? named(attr::kGradient, parameter)
                                      : named(attr::kState, "running_loss");
       if (!parameter) {
@@ -95,6 +97,7 @@ struct BuildStep : halfstep::impl::BuildStepPassBase<BuildStep> {
     }
 
     b.setInsertionPointToStart(&micro.front());
+    b.setLoc(gradientLocation(forward));
     for (unsigned i = micro.getNumArguments(); i-- > 0;)
       if (micro.getArgAttr(i, attr::kSeed)) {
         Expr seed{micro.getArgument(i), &b}, value = constant(seed, 1.0 / double(accumulate));

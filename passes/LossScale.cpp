@@ -20,7 +20,7 @@ llvm::Expected<LossScale> halfstep::bindLossScale(StringRef text) {
   if (!text.getAsDouble(number)) {
     if (!(number > 0) || !std::isfinite(number))
       return llvm::createStringError("a loss scale must be a positive number");
-    return LossScale{true, false, {{"scale", number}}};
+    return LossScale{true, false, {{"scale", number}, {"max_skips", 20}}};
   }
   auto spec = Spec::parse(text);
   if (!spec)

@@ -184,12 +184,24 @@ void CpuBackend::run(hs_program_kind kind) {
   const Program &program = programs[kind];
   if (program.unboundInputs != 0)
     failUnbound(kind);
-  for (const Call &call : program.calls) {
-    if (call.tasks == 1)
-      call.kernel(call.buffers, 0, call.units);
-    else
-      pool.run(call.kernel, call.buffers, call.units, call.tasks);
-  }
+  for (const Call &call : program.calls)
+    execute(call);
+}
+
+void CpuBackend::runEntries(hs_program_kind kind, const Session::EntryVisitor &visit) {
+  const Program &program = programs[kind];
+  if (program.unboundInputs != 0)
+    failUnbound(kind);
+  const hs_entry *entry = artefact.programs[kind].entries;
+  for (const Call &call : program.calls)
+    visit(*entry++, call.buffers, [&] { execute(call); });
+}
+
+inline void CpuBackend::execute(const Call &call) {
+  if (call.tasks == 1)
+    call.kernel(call.buffers, 0, call.units);
+  else
+    pool.run(call.kernel, call.buffers, call.units, call.tasks);
 }
 
 void CpuBackend::failUnbound(hs_program_kind kind) const {

@@ -13,6 +13,7 @@
 #include "runtime/Memory.h"
 #include "runtime/OneDnnGemm.h"
 #include "runtime/Pooling.h"
+#include "runtime/Session.h"
 #include "runtime/ThreadPool.h"
 #include "runtime/step_abi.h"
 
@@ -36,6 +37,7 @@ public:
 
   void bindInput(size_t index, const void *data);
   void run(hs_program_kind program);
+  void runEntries(hs_program_kind program, const Session::EntryVisitor &visit);
 
 private:
   struct Call {
@@ -69,6 +71,7 @@ private:
   Call resolveConvolution(const hs_conv &conv, void **buffers, void *&detail);
   OneDnn &library();
   Call makeCall(hs_kernel kernel, void *const *buffers, int64_t units, int64_t grain);
+  void execute(const Call &call);
   [[noreturn]] void failUnbound(hs_program_kind kind) const;
 
   const std::string name;

@@ -57,9 +57,10 @@ Progress::Progress(Style style, uint64_t first, uint64_t total, uint64_t stepsPe
   setNextLine(first);
 }
 
-Progress::~Progress() {
+void Progress::endLine() {
   if (barIsOpen)
     writeError("\n");
+  barIsOpen = false;
 }
 
 /// The end of the epoch, or of the tenth of all steps, that the next step belongs to.

@@ -28,8 +28,7 @@ public:
            uint64_t samplesPerStep, bool countsEpochs);
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
-  /// Ends a bar's line, so that an error message gets its own.
-  ~Progress();
+  ~Progress() { endLine(); }
 
   /// After each step; `done` includes it.
   void step(uint64_t done, double loss) {
@@ -40,6 +39,9 @@ public:
     if (done == nextLine || style == Style::Bar)
       show(done);
   }
+
+  /// Ends a bar's line, so that what is written next gets its own.
+  void endLine();
 
   /// After a validation at step `done`, whose time does not count for the speed shown.
   void validation(uint64_t done, const Metrics &metrics, double seconds);

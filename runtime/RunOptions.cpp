@@ -91,6 +91,9 @@ void addRunOptions(CLI::App &command, RunOptions &options) {
       ->check(isNoEmptyName)
       ->excludes(resume)
       ->type_name("CKPT");
+  command.add_flag("--detect-anomaly", options.detectAnomaly,
+                   "check every value of every step; stop at the first that is not finite, and name "
+                   "its node (slow)");
   command.add_flag("--force", options.force, "let --save replace an existing file");
 }
 

@@ -93,6 +93,10 @@ void Session::bindInput(size_t index, const void *data) { backend->bindInput(ind
 
 void Session::run(hs_program_kind program) { backend->run(program); }
 
+void Session::runEntries(hs_program_kind program, const EntryVisitor &visit) {
+  backend->runEntries(program, visit);
+}
+
 const hs_tensor *Session::find(hs_role role, std::string_view name) const {
   auto search = [&](const hs_tensor *tensors, uint64_t count) -> const hs_tensor * {
     for (uint64_t i = 0; i < count; ++i)

@@ -13,6 +13,7 @@
 #include "runtime/Payload.h"
 #include "runtime/Safetensors.h"
 
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string_view>
@@ -65,6 +66,13 @@ public:
 
   /// Runs a program; an empty one does nothing. Throws where an input that it reads is not bound.
   void run(hs_program_kind program);
+
+  /// What is called in the place of an entry: it sees the entry's buffers, in the order of its
+  /// slices, and executes it by `run`.
+  using EntryVisitor =
+      std::function<void(const hs_entry &, void *const *buffers, const std::function<void()> &run)>;
+  /// Runs a program, each entry through `visit`.
+  void runEntries(hs_program_kind program, const EntryVisitor &visit);
 
   /// One micro-batch forward and backward, of `artefact().micro_batches` for one update.
   void micro() { run(HS_MICRO); }

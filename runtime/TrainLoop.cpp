@@ -2,6 +2,7 @@
 
 #include "runtime/TrainLoop.h"
 
+#include "runtime/Anomaly.h"
 #include "runtime/Checkpoint.h"
 #include "runtime/Interrupt.h"
 #include "runtime/OutputFiles.h"
@@ -11,9 +12,9 @@
 
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <sstream>
 
@@ -34,14 +35,17 @@ private:
   Metadata restore(const Safetensors &weights);
   void choosePosition(const Metadata &metadata);
   void chooseTotal();
-  void warnOfOtherData(const Metadata &metadata) const;
+  void warnOfOtherData(const Metadata &metadata);
   Metadata position() const;
   Record trainStep(uint64_t epoch, uint64_t stepOfEpoch);
+  Record checkedStep(uint64_t epoch, uint64_t stepOfEpoch);
+  void bindMicroBatch(uint64_t epoch, uint64_t stepOfEpoch, uint64_t i);
+  std::optional<Anomaly> replay(const Record &skipped, uint64_t epoch, uint64_t stepOfEpoch);
   Error brokenLoss(double loss) const;
-  Error skippedTooOften(const Record &record) const;
+  Error skippedTooOften(const Record &record, uint64_t epoch, uint64_t stepOfEpoch);
   void validate();
   void save();
-  void say(const std::string &text) const;
+  void say(const std::string &text);
 
   Session &session;
   const RunOptions &options;
@@ -62,8 +66,6 @@ private:
 Training::Training(Session &session, const Safetensors &weights, const RunOptions &options,
                    std::vector<std::string> inputs)
     : session(session), options(options), epochCounter(session.find(HS_COUNTER, "epoch")) {
-  const hs_tensor *limit = session.find(HS_HYPERPARAMETER, "max_skips");
-  mostSkips = limit ? limit->initial : std::numeric_limits<double>::infinity();
   if (!options.epochs && !options.steps)
     throw Error("", "it is not said how long to train")
         .help("add --epochs N or --steps N")
@@ -84,6 +86,8 @@ Training::Training(Session &session, const Safetensors &weights, const RunOption
 
   Metadata metadata = restore(weights);
   setHyperparameters(session, options.set);
+  const hs_tensor *limit = session.find(HS_HYPERPARAMETER, "max_skips");
+  mostSkips = limit ? session.readScalar(*limit) : std::numeric_limits<double>::infinity();
   choosePosition(metadata);
   data.emplace(session, paths, shuffle, seed);
   if (!validationPaths.empty())
@@ -171,7 +175,7 @@ void Training::chooseTotal() {
 }
 
 /// Another number of samples or another batch puts the same step at another place in the data.
-void Training::warnOfOtherData(const Metadata &metadata) const {
+void Training::warnOfOtherData(const Metadata &metadata) {
   for (auto [key, value] : position()) {
     auto stored = metadata.find(key);
     if (stored != metadata.end() && stored->second != value)
@@ -201,7 +205,8 @@ int Training::run() {
     Clock::time_point start;
     if (log)
       start = Clock::now();
-    Record record = trainStep(epoch, stepOfEpoch);
+    Record record =
+        options.detectAnomaly ? checkedStep(epoch, stepOfEpoch) : trainStep(epoch, stepOfEpoch);
     ++done;
     if (log)
       log->step(done, epoch + 1, record, start, Clock::now());
@@ -210,7 +215,7 @@ int Training::run() {
       throw brokenLoss(record.loss);
     skips = record.skipped ? skips + 1 : 0;
     if (skips >= mostSkips)
-      throw skippedTooOften(record);
+      throw skippedTooOften(record, epoch, stepOfEpoch);
     if (LostPages::occurred())
       data->checkComplete();
 
@@ -241,34 +246,77 @@ int Training::run() {
   return interrupted ? 130 : 0;
 }
 
+/// One update: all its micro-batches, then the optimizer.
+Record Training::trainStep(uint64_t epoch, uint64_t stepOfEpoch) {
+  for (uint64_t i = 0; i < session.artefact().micro_batches; ++i) {
+    bindMicroBatch(epoch, stepOfEpoch, i);
+    session.micro();
+  }
+  session.update();
+  return session.record(done);
+}
+
+void Training::bindMicroBatch(uint64_t epoch, uint64_t stepOfEpoch, uint64_t i) {
+  if (epochCounter)
+    session.writeScalar(*epochCounter, double(epoch));
+  data->bind(epoch, stepOfEpoch, i);
+}
+
+/// `trainStep` for --detect-anomaly: throws at the first value that is not finite. Where the loss
+/// scale adapts, gradients that overflow are part of the search for it: a warning.
+Record Training::checkedStep(uint64_t epoch, uint64_t stepOfEpoch) {
+  std::string step = "step " + std::to_string(done + 1);
+  auto fail = [&](const Anomaly &anomaly) {
+    Error error(step, "a value is not finite");
+    throw explain(error, session, anomaly);
+  };
+  bool adapts = session.find(HS_COUNTER, "growth"), overflows = false;
+  for (uint64_t i = 0; i < session.artefact().micro_batches; ++i) {
+    bindMicroBatch(epoch, stepOfEpoch, i);
+    if (overflows) { // the update is skipped whatever follows
+      session.micro();
+      continue;
+    }
+    std::optional<Anomaly> anomaly = runChecked(session, HS_MICRO);
+    if (anomaly && !(adapts && anomaly->isGradient()))
+      fail(*anomaly);
+    if (anomaly)
+      say("warning: " + step + ": the update is skipped: " + describe(session, *anomaly));
+    overflows = anomaly.has_value();
+  }
+  if (overflows)
+    session.update();
+  else if (std::optional<Anomaly> anomaly = runChecked(session, HS_UPDATE))
+    fail(*anomaly);
+  return session.record(done);
+}
+
+/// Runs the micro-batches of the step that was skipped last again, checked. A skipped update has
+/// left the state as it was, but for the counter and the scale.
+std::optional<Anomaly> Training::replay(const Record &skipped, uint64_t epoch,
+                                        uint64_t stepOfEpoch) {
+  session.writeScalar(*session.find(HS_COUNTER, "iteration"), double(done - 1));
+  session.writeScalar(*session.find(HS_HYPERPARAMETER, "scale"), skipped.scale);
+  data->cancelPrefetch(); // which is of batches behind
+  for (uint64_t i = 0; i < session.artefact().micro_batches; ++i) {
+    bindMicroBatch(epoch, stepOfEpoch, i);
+    if (std::optional<Anomaly> anomaly = runChecked(session, HS_MICRO))
+      return anomaly;
+  }
+  return std::nullopt;
+}
+
 /// The loss scale has come down as often as it may, and gradients still overflow.
-Error Training::skippedTooOften(const Record &record) const {
+Error Training::skippedTooOften(const Record &record, uint64_t epoch, uint64_t stepOfEpoch) {
   Error error("step " + std::to_string(done),
               std::to_string(uint64_t(skips)) + " updates in a row were skipped");
   std::ostringstream scale;
   scale << record.scale;
   if (std::isfinite(record.loss))
-    error.detail("gradients overflow at a loss scale of " + scale.str() + " too")
-        .help("begin with a smaller scale (--loss-scale dynamic:init_scale=X), keep sensitive nodes in "
-              "f32 (--pin REGEX=fp32) or train in bf16 (--half-type bf16)");
-  else
-    error.detail("the loss itself is not finite: the forward pass overflows, and no loss scale can "
-                 "help")
-        .help("keep the nodes that overflow in f32 (--pin REGEX=fp32), train in bf16 (--half-type "
-              "bf16) or lower the learning rate");
+    error.detail("gradients overflow at a loss scale of " + scale.str() + " too");
+  if (std::optional<Anomaly> anomaly = replay(record, epoch, stepOfEpoch))
+    explain(error, session, *anomaly);
   return error.exitWith(3);
-}
-
-/// One update: all its micro-batches, then the optimizer.
-Record Training::trainStep(uint64_t epoch, uint64_t stepOfEpoch) {
-  for (uint64_t i = 0; i < session.artefact().micro_batches; ++i) {
-    if (epochCounter)
-      session.writeScalar(*epochCounter, double(epoch));
-    data->bind(epoch, stepOfEpoch, i);
-    session.micro();
-  }
-  session.update();
-  return session.record(done);
 }
 
 Error Training::brokenLoss(double loss) const {
@@ -277,7 +325,7 @@ Error Training::brokenLoss(double loss) const {
   error.detail(options.save.empty() ? "the weights are of no use"
                                     : "the weights are of no use and were not saved");
   error.help("try a smaller learning rate (--set lr=...), or look at the data: NaN or very large "
-             "values?");
+             "values? --detect-anomaly names the node");
   return error.exitWith(3);
 }
 
@@ -308,9 +356,12 @@ void Training::save() {
 }
 
 /// A line on stderr that is no progress and no error.
-void Training::say(const std::string &text) const {
-  if (!options.quiet)
-    std::fprintf(stderr, "halfstep: %s\n", text.c_str());
+void Training::say(const std::string &text) {
+  if (options.quiet)
+    return;
+  if (progress)
+    progress->endLine();
+  std::fprintf(stderr, "halfstep: %s\n", text.c_str());
 }
 
 } // namespace

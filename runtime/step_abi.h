@@ -146,6 +146,13 @@ typedef struct hs_pool {
   int64_t counted_front[3], counted_behind[3]; /* padding that counts */
 } hs_pool;
 
+/* What an entry does with a slice. A value that is computed in place is read and written. */
+typedef struct hs_use {
+  uint32_t type; /* hs_type */
+  uint32_t is_read, is_written;
+  uint32_t is_gradient; /* it holds a value of the backward pass then, which the loss scale scales */
+} hs_use;
+
 typedef struct hs_entry {
   uint32_t kind; /* hs_entry_kind */
   uint32_t slice_count;
@@ -153,6 +160,7 @@ typedef struct hs_entry {
   const void *detail;
   const char *name;  /* of the kernel or call, for reports */
   const char *nodes; /* the ONNX nodes it computes, separated by ", " */
+  const hs_use *uses; /* of the slices, in their order; for checks, not for execution */
 } hs_entry;
 
 typedef enum hs_program_kind {

@@ -12,12 +12,6 @@ using namespace mlir;
 
 namespace halfstep {
 
-/// The backward pass's ops say so in their location.
-static bool isGradient(Operation *op) {
-  auto fused = dyn_cast<FusedLocWith<StringAttr>>(op->getLoc());
-  return fused && fused.getMetadata() == "gradient";
-}
-
 static void printTypes(llvm::json::OStream &json, llvm::StringRef key, TypeRange types) {
   json.attributeArray(key, [&] {
     for (Type type : types)
@@ -52,7 +46,7 @@ void printPrecisionReport(ModuleOp module, func::FuncOp update, llvm::raw_ostrea
       if (!function) // not trained
         function = module.lookupSymbol<func::FuncOp>("forward");
       printNodes(json, function, [](Operation *op) -> llvm::StringRef {
-        return isGradient(op) ? "gradient" : "forward";
+        return train::isGradient(op->getLoc()) ? "gradient" : "forward";
       });
       if (update)
         printNodes(json, update, [](Operation *) { return "update"; });

@@ -168,6 +168,52 @@ TEST_F(TableTest, IsReadAndRun) {
   EXPECT_EQ(biased.slices[2].offset, 128u);
 }
 
+// A use as "TYPE read written gradient".
+static std::vector<std::string> usesOf(const hs_entry &entry) {
+  std::vector<std::string> uses;
+  for (uint32_t i = 0; i < entry.slice_count; ++i) {
+    const hs_use &use = entry.uses[i];
+    uses.push_back(std::to_string(use.type) + (use.is_read ? " read" : "") +
+                   (use.is_written ? " written" : "") + (use.is_gradient ? " gradient" : ""));
+  }
+  return uses;
+}
+
+TEST_F(TableTest, SaysWhatEntriesDoWithTheirSlices) {
+  // The kernel's first result is of the forward pass, its second of the backward pass, its third,
+  // which it computes in place, too; the copy is of what it copies.
+  OwningOpRef<ModuleOp> module = parse(R"mlir(
+module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", halfstep.micro_batches = 1 : i64, halfstep.recipe = "{}", halfstep.state_bytes = 8192 : i64} {
+  kernel.group @both [8](%x: f16[1], %g: f32[1]) -> (f32[1], f16[1], %g) {
+    %y = arith.addf %x, %x : f32 loc("forward")
+    %dy = arith.mulf %x, %x : f32 loc(fused<"gradient">["forward"])
+    %sum = arith.addf %g, %dy : f32 loc(fused["other", fused<"gradient">["accumulate"]])
+    kernel.yield %y, %dy, %sum : f32, f32, f32
+  }
+  func.func @micro(%x: tensor<8xf16>, %g: tensor<8xf32>) {
+    %y:3 = table.launch @both(%x, %g) {slices = [#table.slice<0, 0, 16>, #table.slice<0, 64, 32>, #table.slice<1, 0, 32>, #table.slice<1, 64, 16>, #table.slice<0, 64, 32>]}
+      : (tensor<8xf16>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf16>, tensor<8xf32>)
+      loc(fused["forward", fused<"gradient">["forward"]])
+    %dy = table.alias %y#1 : (tensor<8xf16>) -> tensor<2x4xf16>
+    %copy = table.copy %dy {slices = [#table.slice<1, 64, 16>, #table.slice<0, 128, 16>]}
+      : (tensor<2x4xf16>) -> tensor<2x4xf16>
+    %z = table.zero {slices = [#table.slice<1, 128, 8>]} : tensor<8xi1>
+    return
+  }
+})mlir");
+  ASSERT_TRUE(module);
+  FailureOr<CompiledArtefact> compiled = compileModule(*module, target);
+  ASSERT_TRUE(succeeded(compiled));
+  auto artefact = runtime::Artefact::load("test", compiled->sharedObject);
+  const hs_program &micro = artefact->tables().programs[HS_MICRO];
+  ASSERT_EQ(micro.entry_count, 3u);
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(usesOf(micro.entries[0]),
+            Texts({"2 read", "0 read written gradient", "0 written", "2 written gradient"}));
+  EXPECT_EQ(usesOf(micro.entries[1]), Texts({"2 written gradient", "2 read"}));
+  EXPECT_EQ(usesOf(micro.entries[2]), Texts({"4 written"}));
+}
+
 TEST_F(TableTest, DescribesWindows) {
   OwningOpRef<ModuleOp> module = parse(R"mlir(
 module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", halfstep.input_slots = 2 : i64, halfstep.micro_batches = 1 : i64, halfstep.recipe = "{}", halfstep.state_bytes = 8192 : i64} {

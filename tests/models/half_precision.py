@@ -173,7 +173,8 @@ class HalfPrecisionTest(unittest.TestCase):
         message = halfstep("train", model, "--batch", 2, "--loss", "mean", "--optimizer", "sgd",
                            "--precision", "autocast", "--steps", 100, "--data", f"x={data}", code=3)
         self.assertRegex(message, r"step 20: 20 updates in a row were skipped\n"
-                                  r"  the loss itself is not finite")
+                                  r"  input x is not finite as the step reads it: 2 of 2 values in F16\n"
+                                  r"  no loss scale can help\nhelp: look at the data: F16 ends at 65504")
 
     def test_overflow_of_the_backward_pass_is_recovered(self):
         """The adjoint of the output is the scale, which is no f16 number until it has been halved."""

@@ -129,15 +129,15 @@ static const hs_slice momentumSlices[] = {gradient, momentum, weight, copyOfWeig
 static const hs_slice advanceSlices[] = {loss, learningRate, iteration, applied, records};
 static const hs_slice initSlices[] = {copyOfWeight, weight};
 
-static const hs_entry initEntries[] = {{HS_COPY, 2, initSlices, nullptr, "copy", ""}};
+static const hs_entry initEntries[] = {{HS_COPY, 2, initSlices, nullptr, "copy", "", nullptr}};
 static const hs_entry microEntries[] = {
-    {HS_LAUNCH, 3, multiplySlices, &launchMultiply, "multiply", "fc"},
-    {HS_LAUNCH, 4, meanSquareSlices, &launchMeanSquare, "mean_square", "loss"},
-    {HS_FILL, 1, fillSlices, nullptr, "fill", ""},
-    {HS_LAUNCH, 3, transposedSlices, &launchMultiplyTransposed, "multiply_transposed", "fc"}};
+    {HS_LAUNCH, 3, multiplySlices, &launchMultiply, "multiply", "fc", nullptr},
+    {HS_LAUNCH, 4, meanSquareSlices, &launchMeanSquare, "mean_square", "loss", nullptr},
+    {HS_FILL, 1, fillSlices, nullptr, "fill", "", nullptr},
+    {HS_LAUNCH, 3, transposedSlices, &launchMultiplyTransposed, "multiply_transposed", "fc", nullptr}};
 static const hs_entry updateEntries[] = {
-    {HS_LAUNCH, 5, momentumSlices, &launchApplyMomentum, "apply_momentum", ""},
-    {HS_LAUNCH, 5, advanceSlices, &launchAdvance, "advance", ""}};
+    {HS_LAUNCH, 5, momentumSlices, &launchApplyMomentum, "apply_momentum", "", nullptr},
+    {HS_LAUNCH, 5, advanceSlices, &launchAdvance, "advance", "", nullptr}};
 
 static const int64_t xShape[] = {batch, features}, labelShape[] = {batch}, wShape[] = {features};
 static const int64_t recordShape[] = {64};

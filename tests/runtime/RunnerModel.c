@@ -144,7 +144,7 @@ static void evaluate(void *const *buffers, int64_t lo, int64_t hi) {
   static const hs_launch NAME##_launch = {NAME, 1, 1};                                             \
   static const hs_entry NAME##_entry = {HS_LAUNCH,     sizeof NAME##_slices / sizeof(hs_slice),    \
                                         NAME##_slices, &NAME##_launch,                             \
-                                        #NAME,         ""};
+                                        #NAME,         "", NULL};
 
 ENTRY(micro, STATE_SLICE, X_SLICE, LABEL_SLICE)
 ENTRY(update, STATE_SLICE)

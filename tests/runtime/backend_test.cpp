@@ -97,7 +97,7 @@ struct Table {
 
   void add(hs_entry_kind kind, const std::vector<hs_slice> &slices, const void *detail = nullptr) {
     entries.push_back(
-        {uint32_t(kind), uint32_t(slices.size()), slices.data(), detail, "entry", ""});
+        {uint32_t(kind), uint32_t(slices.size()), slices.data(), detail, "entry", "", nullptr});
   }
 
   CpuBackend backend(int threads = 1) {

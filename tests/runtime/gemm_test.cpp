@@ -117,7 +117,7 @@ public:
       inputs[i].slice = {HS_BUFFER_INPUTS + i, 0, buffers[i]->bytes.size()};
       slices.push_back(inputs[i].slice);
     }
-    hs_entry entry = {HS_GEMM, uint32_t(slices.size()), slices.data(), &gemm, "gemm", ""};
+    hs_entry entry = {HS_GEMM, uint32_t(slices.size()), slices.data(), &gemm, "gemm", "", nullptr};
     hs_artefact artefact{};
     artefact.input_count = uint32_t(inputs.size());
     artefact.inputs = inputs.data();

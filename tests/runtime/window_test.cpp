@@ -86,7 +86,7 @@ std::string runEntry(hs_entry_kind kind, const void *detail, std::vector<std::st
     inputs[i].slice = {HS_BUFFER_INPUTS + i, 0, operands[i].size()};
     slices.push_back(inputs[i].slice);
   }
-  hs_entry entry = {uint32_t(kind), uint32_t(slices.size()), slices.data(), detail, "entry", ""};
+  hs_entry entry = {uint32_t(kind), uint32_t(slices.size()), slices.data(), detail, "entry", "", nullptr};
   hs_artefact artefact{};
   artefact.input_count = uint32_t(inputs.size());
   artefact.inputs = inputs.data();
