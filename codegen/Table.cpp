@@ -92,11 +92,17 @@ FailureOr<Constant *> TableWriter::tensor(table::TensorOp op) {
   auto numberOr = [&](std::optional<int64_t> value, int64_t other) {
     return c.i64(value.value_or(other));
   };
+  Constant *range = c.null();
+  if (std::optional<table::Range> given = op.getRange()) {
+    table::Bounds bounds = boundsOf(*given);
+    range = c.address(
+        c.structure({c.f64(bounds.smallest), c.f64(bounds.largest), c.string(bounds.requirement)}));
+  }
   double initial = op.getInitial() ? op.getInitial()->convertToDouble() : 0;
   return c.structure({c.string(op.getName()), c.u32(uint32_t(op.getRole())), c.u32(*element),
                       c.u32(type.getRank()), c.u32(op.getTrainable()), c.array(type.getShape()),
                       slice(*op.getSlice()), c.f64(initial), numberOr(op.getClassCount(), 0),
-                      numberOr(op.getIgnoredClass(), INT64_MIN), c.u32(*fileElement)});
+                      numberOr(op.getIgnoredClass(), INT64_MIN), c.u32(*fileElement), range});
 }
 
 //===---------------------------------------------------------------------------------------===//

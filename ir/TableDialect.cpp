@@ -4,6 +4,8 @@
 #include "ir/Shape.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace halfstep;
@@ -30,6 +32,27 @@ void TableDialect::initialize() {
 uint64_t halfstep::table::storageBytes(RankedTensorType type) {
   return uint64_t(type.getNumElements()) *
          std::max(1u, type.getElementTypeBitWidth() / 8);
+}
+
+Bounds halfstep::table::boundsOf(Range range) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  const double aboveZero = std::nextafter(0.0, 1.0), aboveOne = std::nextafter(1.0, 2.0),
+               belowOne = std::nextafter(1.0, 0.0);
+  switch (range) {
+  case Range::NonNegative:
+    return {0, kMost, "must not be negative"};
+  case Range::Positive:
+    return {aboveZero, kMost, "must be positive"};
+  case Range::AtLeastOne:
+    return {1, kMost, "must be at least 1"};
+  case Range::AboveOne:
+    return {aboveOne, kMost, "must be above 1"};
+  case Range::BelowOne:
+    return {0, belowOne, "must be from 0 to below 1"};
+  case Range::Fraction:
+    return {aboveZero, belowOne, "must lie between 0 and 1"};
+  }
+  llvm_unreachable("range");
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {

@@ -24,6 +24,16 @@ namespace halfstep::table {
 /// Bytes of a tensor in storage: a boolean takes one.
 uint64_t storageBytes(mlir::RankedTensorType type);
 
+/// The closed interval that a range is, ending at the next f64 where the range is open, and what is
+/// said of a value outside it.
+struct Bounds {
+  double smallest, largest;
+  llvm::StringLiteral requirement;
+
+  bool contain(double value) const { return value >= smallest && value <= largest; }
+};
+Bounds boundsOf(Range range);
+
 /// Staging slots that an input may have: more would hide a unit mixed up, not a slow disk.
 inline constexpr int64_t kMostInputSlots = 64;
 

@@ -46,23 +46,33 @@ def RoleAttr : I32EnumAttr<"Role", "what a named tensor is for", [
   let cppNamespace = "::halfstep::table";
 }
 
+// Which numbers these are: boundsOf (ir/TableDialect.h).
+def RangeAttr : I32EnumAttr<"Range", "the values that a hyperparameter may have", [
+    I32EnumAttrCase<"NonNegative", 0, "non_negative">, I32EnumAttrCase<"Positive", 1, "positive">,
+    I32EnumAttrCase<"AtLeastOne", 2, "at_least_one">, I32EnumAttrCase<"AboveOne", 3, "above_one">,
+    I32EnumAttrCase<"BelowOne", 4, "below_one">, I32EnumAttrCase<"Fraction", 5, "fraction">]> {
+  let cppNamespace = "::halfstep::table";
+}
+
 def TensorOp : Op<Table_Dialect, "tensor", []> {
   let summary = "a named tensor of the artefact's directory";
   let description = [{
-    `initial` is a hyperparameter's default; `classCount` (0: none) and `ignoredClass` say which
-    integers a label may hold. An output that the model's file declares in a wider type than it is
-    computed in has that `fileType`. The slice is there after the memory phase.
+    `initial` is a hyperparameter's default and `range` what it may be set to; `classCount` (0: none)
+    and `ignoredClass` say which integers a label may hold. An output that the model's file declares
+    in a wider type than it is computed in has that `fileType`. The slice is there after the memory
+    phase.
   }];
   let arguments = (ins StrAttr:$name, RoleAttr:$role, TypeAttrOf<AnyStaticShapeTensor>:$type,
-                       UnitAttr:$trainable, OptionalAttr<F64Attr>:$initial,
+                       OptionalAttr<RangeAttr>:$range, UnitAttr:$trainable,
+                       OptionalAttr<F64Attr>:$initial,
                        OptionalAttr<I64Attr>:$classCount, OptionalAttr<I64Attr>:$ignoredClass,
                        OptionalAttr<TypeAttr>:$fileType,
                        OptionalAttr<StrAttr>:$region, OptionalAttr<I64Attr>:$regionOffset,
                        OptionalAttr<SliceAttr>:$slice);
-  let assemblyFormat = "$role $name `:` $type attr-dict";
+  let assemblyFormat = "$role $name `:` $type (`in` $range^)? attr-dict";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "Role":$role,
                                "::mlir::RankedTensorType":$type), [{
-    build($_builder, $_state, name, role, type, /*trainable=*/false, /*initial=*/{},
+    build($_builder, $_state, name, role, type, /*range=*/{}, /*trainable=*/false, /*initial=*/{},
           /*classCount=*/{}, /*ignoredClass=*/{}, /*fileType=*/::mlir::TypeAttr(), /*region=*/::mlir::StringAttr(),
           /*regionOffset=*/{}, /*slice=*/{});
   }]>];

@@ -7,7 +7,7 @@ using namespace mlir;
 using namespace halfstep;
 using namespace halfstep::train;
 
-std::vector<std::pair<std::string, double>> Step::hyperparameters() const {
+std::vector<Hyperparameter> Step::hyperparameters() const {
   auto result = optimizer.hyperparameters;
   llvm::append_range(result, lossScale.hyperparameters);
   return result;
@@ -53,8 +53,11 @@ void halfstep::buildDirectory(ModuleOp module, func::FuncOp main, const Step &st
       tensor(name, table::Role::Counter, scalar);
     if (step.isRandom())
       tensor("seed", table::Role::Counter, RankedTensorType::get({}, b.getI64Type()));
-    for (auto &[name, value] : step.hyperparameters())
-      tensor(name, table::Role::Hyperparameter, scalar).setInitial(APFloat(value));
+    for (const Hyperparameter &h : step.hyperparameters()) {
+      auto op = tensor(h.name, table::Role::Hyperparameter, scalar);
+      op.setInitial(APFloat(h.initial));
+      op.setRange(h.range);
+    }
     for (StringRef name : Step::records())
       tensor(name, table::Role::Record, RankedTensorType::get({kRecordRows}, b.getF64Type()));
   }

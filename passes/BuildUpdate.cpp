@@ -73,8 +73,8 @@ public:
   void build() {
     for (const FlatLayout &layout : step.layouts)
       addRegions(layout);
-    for (auto &[name, value] : step.hyperparameters())
-      scalars[name] = state(name);
+    for (const Hyperparameter &h : step.hyperparameters())
+      scalars[h.name] = state(h.name);
     for (const std::string &name : step.counters())
       scalars[name] = state(name);
     if (step.roundsStochastically)

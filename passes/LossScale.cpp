@@ -7,6 +7,8 @@ using namespace mlir;
 using namespace halfstep;
 using namespace halfstep::train;
 
+static constexpr double kMaxSkips = 20;
+
 static constexpr SpecKey kKeys[] = {{"init_scale", "65536"},
                                     {"growth_factor", "2"},
                                     {"backoff_factor", "0.5"},
@@ -20,7 +22,10 @@ llvm::Expected<LossScale> halfstep::bindLossScale(StringRef text) {
   if (!text.getAsDouble(number)) {
     if (!(number > 0) || !std::isfinite(number))
       return llvm::createStringError("a loss scale must be a positive number");
-    return LossScale{true, false, {{"scale", number}, {"max_skips", 20}}};
+    return LossScale{true,
+                     false,
+                     {{"scale", number, table::Range::Positive},
+                      {"max_skips", kMaxSkips, table::Range::AtLeastOne}}};
   }
   auto spec = Spec::parse(text);
   if (!spec)
@@ -28,21 +33,15 @@ llvm::Expected<LossScale> halfstep::bindLossScale(StringRef text) {
   if (spec->name != "dynamic")
     return llvm::createStringError("'" + text + "' is neither dynamic, none nor a number");
   SpecReader options("loss scale", *spec, kKeys);
-  LossScale result{true, true, {{"scale", options.number("init_scale")}}};
-  auto setting = [&](StringRef key, auto isValid, const char *requirement) {
-    double value = options.number(key);
-    if (!isValid(value))
-      options.reject(key, requirement);
-    result.hyperparameters.emplace_back(key, value);
+  LossScale result{true, true, {}};
+  auto setting = [&](StringRef key, table::Range range, StringRef name) {
+    result.hyperparameters.push_back(readHyperparameter(options, key, range, name));
   };
-  if (!(options.number("init_scale") > 0))
-    options.reject("init_scale", "must be positive");
-  setting("growth_factor", [](double v) { return v > 1; }, "must be above 1");
-  setting("backoff_factor", [](double v) { return v > 0 && v < 1; }, "must lie between 0 and 1");
-  setting("growth_interval", [](double v) { return v >= 1 && v == std::floor(v); },
-          "must be a whole number of steps");
-  setting("max_skips", [](double v) { return v >= 1 && v == std::floor(v); },
-          "must be a whole number of steps");
+  setting("init_scale", table::Range::Positive, "scale");
+  setting("growth_factor", table::Range::AboveOne, "growth_factor");
+  setting("backoff_factor", table::Range::Fraction, "backoff_factor");
+  setting("growth_interval", table::Range::AtLeastOne, "growth_interval");
+  setting("max_skips", table::Range::AtLeastOne, "max_skips");
   if (auto error = options.takeError())
     return std::move(error);
   return result;

@@ -11,7 +11,7 @@
 #define HALFSTEP_PASSES_LOSSSCALE_H
 
 #include "ir/TrainDialect.h"
-#include "passes/Recipe.h"
+#include "passes/Hyperparameter.h"
 #include <functional>
 
 namespace halfstep {
@@ -19,8 +19,9 @@ namespace halfstep {
 struct LossScale {
   bool scales = false;  // there is a scale, and gradients are checked
   bool dynamic = false; // it adapts
-  /// "scale" and, if dynamic, how it adapts: settable while running.
-  std::vector<std::pair<std::string, double>> hyperparameters;
+  /// "scale", "max_skips" (after how many skipped updates in a row a run stops) and, if dynamic,
+  /// how it adapts.
+  std::vector<Hyperparameter> hyperparameters;
 
   /// The scale and the count of good steps behind an update, from those before it. Of rank 0.
   static std::pair<train::Expr, train::Expr>
@@ -29,8 +30,8 @@ struct LossScale {
 };
 
 /// `none`, a number, or `dynamic[:init_scale=65536,growth_factor=2,backoff_factor=0.5,
-/// growth_interval=2000]` (torch.amp.GradScaler's names and defaults), and max_skips=20, after how
-/// many skipped updates in a row a run stops. Errors are usage errors.
+/// growth_interval=2000,max_skips=20]` (torch.amp.GradScaler's names and defaults, where it has
+/// them). Errors are usage errors.
 llvm::Expected<LossScale> bindLossScale(llvm::StringRef text);
 
 } // namespace halfstep

@@ -22,12 +22,8 @@ template <size_t N> std::array<Expr, N> take(ArrayRef<Expr> list) {
   return result;
 }
 
-/// Reads `key` as a settable hyperparameter that must not be negative.
 void addHyperparameter(BoundOptimizer &bound, SpecReader &options, StringRef key) {
-  double value = options.number(key);
-  if (!(value >= 0))
-    options.reject(key, "must not be negative");
-  bound.hyperparameters.emplace_back(key, value);
+  bound.hyperparameters.push_back(readHyperparameter(options, key, table::Range::NonNegative));
 }
 
 //===----------------------------------------------------------------------===//
@@ -77,12 +73,14 @@ BoundOptimizer bindAdamLike(SpecReader &options, bool decoupled) {
   BoundOptimizer bound;
   addHyperparameter(bound, options, "lr");
   auto betas = options.list("betas");
-  if (betas.size() != 2 || !llvm::all_of(betas, [](double b) { return b >= 0 && b < 1; })) {
+  constexpr table::Range range = table::Range::BelowOne;
+  if (betas.size() != 2 ||
+      !llvm::all_of(betas, [](double beta) { return boundsOf(range).contain(beta); })) {
     options.reject("betas", "must be two numbers from 0 to below 1, as in betas=0.9:0.999");
     return bound;
   }
-  bound.hyperparameters.emplace_back("beta1", betas[0]);
-  bound.hyperparameters.emplace_back("beta2", betas[1]);
+  bound.hyperparameters.push_back({"beta1", betas[0], range});
+  bound.hyperparameters.push_back({"beta2", betas[1], range});
   addHyperparameter(bound, options, "eps");
   addHyperparameter(bound, options, "weight_decay");
   bool amsgrad = options.flag("amsgrad");

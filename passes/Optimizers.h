@@ -4,7 +4,7 @@
 #define HALFSTEP_PASSES_OPTIMIZERS_H
 
 #include "ir/TrainDialect.h"
-#include "passes/Recipe.h"
+#include "passes/Hyperparameter.h"
 #include <functional>
 
 namespace halfstep {
@@ -20,8 +20,8 @@ struct UpdateScalars {
 /// in f64, and `elements`, evaluated for every element of the flat parameter space in the
 /// parameters' type, which receives those scalars in that type.
 struct BoundOptimizer {
-  std::vector<std::pair<std::string, double>> hyperparameters; // settable while running
-  std::vector<std::string> slots;                              // PyTorch's state names
+  std::vector<Hyperparameter> hyperparameters;
+  std::vector<std::string> slots; // PyTorch's state names
   std::function<llvm::SmallVector<train::Expr>(const UpdateScalars &)> scalars;
   /// Gives the new weight, then the new slots.
   std::function<llvm::SmallVector<train::Expr>(

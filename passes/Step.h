@@ -26,7 +26,7 @@ struct Step {
   std::vector<FlatLayout> layouts;
 
   /// Scalars that are set from outside, with their values at the start.
-  std::vector<std::pair<std::string, double>> hyperparameters() const;
+  std::vector<Hyperparameter> hyperparameters() const;
   /// Scalars that begin at zero.
   std::vector<std::string> counters() const;
   /// Whether the step has a seed: an i64 scalar, set from outside.

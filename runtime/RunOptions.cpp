@@ -167,6 +167,9 @@ void setHyperparameters(Session &session, const std::vector<std::string> &assign
     auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (failure != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
       throw Error("--set", name + ": '" + text + "' is not a finite number").exitWith(2);
+    const hs_range *range = hyperparameter->range;
+    if (range && !(value >= range->smallest && value <= range->largest))
+      throw Error("--set", name + " " + range->requirement + " (got " + text + ")").exitWith(2);
     values.emplace_back(hyperparameter, value);
   }
   for (auto [hyperparameter, value] : values)

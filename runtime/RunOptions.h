@@ -55,7 +55,7 @@ std::vector<std::string> matchFiles(const hs_artefact &artefact,
                                     const std::string &option, bool needLabel);
 
 /// Sets hyperparameters from NAME=VALUE. Throws (wrong usage) on unknown names and on values that
-/// are not finite numbers, before anything is changed.
+/// are not finite numbers or outside their range, before anything is changed.
 void setHyperparameters(Session &session, const std::vector<std::string> &assignments);
 
 } // namespace halfstep::runtime

@@ -58,6 +58,12 @@ typedef enum hs_role {
   HS_HALF_COPY = 10      /* the 16-bit copy of a parameter, derived by `init`, never stored */
 } hs_role;
 
+/* What a hyperparameter may be set to: smallest <= value <= largest. */
+typedef struct hs_range {
+  double smallest, largest;
+  const char *requirement; /* for messages: "must not be negative" */
+} hs_range;
+
 typedef struct hs_tensor {
   const char *name;
   uint32_t role; /* hs_role */
@@ -70,6 +76,7 @@ typedef struct hs_tensor {
   int64_t class_count;    /* labels of class ids: values must lie in [0, class_count); else 0 */
   int64_t ignored_class;  /* a class id that is valid although outside that range; else INT64_MIN */
   uint32_t file_type;     /* hs_type; outputs: what the model's file declares, which holds `type` */
+  const hs_range *range;  /* hyperparameters; null: any finite number, and others */
 } hs_tensor;
 
 /* A range kernel: does units [lo, hi) of its work on `buffers`, in the order of the entry's slices.

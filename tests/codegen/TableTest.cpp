@@ -17,6 +17,7 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -33,7 +34,7 @@ module attributes {halfstep.phase = "memory", halfstep.recipe = "{\"loss\": \"ms
   table.tensor label "label" : tensor<2xi64> {classCount = 10 : i64, slice = #table.slice<3, 0, 16>}
   table.tensor input "x" : tensor<2x3xf32> {slice = #table.slice<2, 0, 24>}
   table.tensor parameter "w" : tensor<3x4xf32> {trainable, slice = #table.slice<0, 64, 48>}
-  table.tensor hyperparameter "lr" : tensor<f64> {initial = 2.500000e-01 : f64, slice = #table.slice<0, 0, 8>}
+  table.tensor hyperparameter "lr" : tensor<f64> in below_one {initial = 2.500000e-01 : f64, slice = #table.slice<0, 0, 8>}
 
   kernel.group @double [8](%x: f32[1]) -> (%x) {
     %y = arith.addf %x, %x : f32
@@ -126,6 +127,11 @@ TEST_F(TableTest, IsReadAndRun) {
   EXPECT_EQ(lr.role, HS_HYPERPARAMETER);
   EXPECT_EQ(lr.rank, 0u);
   EXPECT_EQ(lr.initial, 0.25);
+  EXPECT_EQ(w.range, nullptr);
+  ASSERT_NE(lr.range, nullptr);
+  EXPECT_EQ(lr.range->smallest, 0);
+  EXPECT_EQ(lr.range->largest, std::nextafter(1.0, 0.0));
+  EXPECT_STREQ(lr.range->requirement, "must be from 0 to below 1");
 
   EXPECT_EQ(tables.programs[HS_INIT].entry_count, 0u);
   const hs_program &micro = tables.programs[HS_MICRO];

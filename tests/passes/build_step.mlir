@@ -12,7 +12,7 @@
 // CHECK-DAG: table.tensor parameter "b" : tensor<f32> {region = "parameters", regionOffset = 256 : i64, trainable}
 // CHECK-DAG: table.tensor gradient "b" : tensor<f32> {region = "gradients", regionOffset = 256 : i64}
 // CHECK-DAG: table.tensor optimizer "exp_avg/w" : tensor<3xf32> {region = "exp_avg", regionOffset = 0 : i64}
-// CHECK-DAG: table.tensor hyperparameter "lr" : tensor<f64> {initial = 5.000000e-01 : f64}
+// CHECK-DAG: table.tensor hyperparameter "lr" : tensor<f64> in non_negative {initial = 5.000000e-01 : f64}
 // CHECK-DAG: table.tensor record "grad_norm" : tensor<64xf64>
 // CHECK-DAG: table.tensor parameter "frozen" : tensor<f32>{{$}}
 // CHECK-DAG: table.tensor metric "mae" : tensor<f32>

@@ -147,21 +147,21 @@ static constexpr hs_slice recordColumn(uint64_t column) {
 }
 
 static const hs_tensor inputs[] = {
-    {"x", HS_INPUT, HS_F32, 2, 0, xShape, x, 0, 0, INT64_MIN, HS_F32},
-    {"label", HS_LABEL, HS_F32, 1, 0, labelShape, label, 0, 0, INT64_MIN, HS_F32}};
+    {"x", HS_INPUT, HS_F32, 2, 0, xShape, x, 0, 0, INT64_MIN, HS_F32, nullptr},
+    {"label", HS_LABEL, HS_F32, 1, 0, labelShape, label, 0, 0, INT64_MIN, HS_F32, nullptr}};
 static const hs_tensor tensors[] = {
-    {"fc.weight", HS_PARAMETER, HS_F32, 1, 1, wShape, weight, 0, 0, INT64_MIN, HS_F32},
-    {"fc.weight", HS_GRADIENT, HS_F32, 1, 0, wShape, gradient, 0, 0, INT64_MIN, HS_F32},
-    {"momentum/fc.weight", HS_OPTIMIZER, HS_F32, 1, 0, wShape, momentum, 0, 0, INT64_MIN, HS_F32},
-    {"iteration", HS_COUNTER, HS_F64, 0, 0, nullptr, iteration, 0, 0, INT64_MIN, HS_F32},
-    {"applied", HS_COUNTER, HS_F64, 0, 0, nullptr, applied, 0, 0, INT64_MIN, HS_F32},
-    {"lr", HS_HYPERPARAMETER, HS_F64, 0, 0, nullptr, learningRate, 0.125, 0, INT64_MIN, HS_F32},
-    {"loss", HS_RECORD, HS_F64, 1, 0, recordShape, recordColumn(0), 0, 0, INT64_MIN, HS_F32},
-    {"lr", HS_RECORD, HS_F64, 1, 0, recordShape, recordColumn(1), 0, 0, INT64_MIN, HS_F32},
-    {"iteration", HS_RECORD, HS_F64, 1, 0, recordShape, recordColumn(2), 0, 0, INT64_MIN, HS_F32},
-    {"applied", HS_RECORD, HS_F64, 1, 0, recordShape, recordColumn(3), 0, 0, INT64_MIN, HS_F32},
-    {"prediction", HS_OUTPUT, HS_F32, 1, 0, labelShape, prediction, 0, 0, INT64_MIN, HS_F32},
-    {"loss", HS_METRIC, HS_F64, 0, 0, nullptr, loss, 0, 0, INT64_MIN, HS_F32}};
+    {"fc.weight", HS_PARAMETER, HS_F32, 1, 1, wShape, weight, 0, 0, INT64_MIN, HS_F32, nullptr},
+    {"fc.weight", HS_GRADIENT, HS_F32, 1, 0, wShape, gradient, 0, 0, INT64_MIN, HS_F32, nullptr},
+    {"momentum/fc.weight", HS_OPTIMIZER, HS_F32, 1, 0, wShape, momentum, 0, 0, INT64_MIN, HS_F32, nullptr},
+    {"iteration", HS_COUNTER, HS_F64, 0, 0, nullptr, iteration, 0, 0, INT64_MIN, HS_F32, nullptr},
+    {"applied", HS_COUNTER, HS_F64, 0, 0, nullptr, applied, 0, 0, INT64_MIN, HS_F32, nullptr},
+    {"lr", HS_HYPERPARAMETER, HS_F64, 0, 0, nullptr, learningRate, 0.125, 0, INT64_MIN, HS_F32, nullptr},
+    {"loss", HS_RECORD, HS_F64, 1, 0, recordShape, recordColumn(0), 0, 0, INT64_MIN, HS_F32, nullptr},
+    {"lr", HS_RECORD, HS_F64, 1, 0, recordShape, recordColumn(1), 0, 0, INT64_MIN, HS_F32, nullptr},
+    {"iteration", HS_RECORD, HS_F64, 1, 0, recordShape, recordColumn(2), 0, 0, INT64_MIN, HS_F32, nullptr},
+    {"applied", HS_RECORD, HS_F64, 1, 0, recordShape, recordColumn(3), 0, 0, INT64_MIN, HS_F32, nullptr},
+    {"prediction", HS_OUTPUT, HS_F32, 1, 0, labelShape, prediction, 0, 0, INT64_MIN, HS_F32, nullptr},
+    {"loss", HS_METRIC, HS_F64, 0, 0, nullptr, loss, 0, 0, INT64_MIN, HS_F32, nullptr}};
 
 static const hs_artefact artefact = {ABI_VERSION,
                                      2,

@@ -160,28 +160,30 @@ static const int64_t batch_shape[] = {BATCH};
   { HS_BUFFER_STATE, offsetof(state_t, FIELD), sizeof(((state_t *)0)->FIELD) }
 #define IN_ARENA(FIELD)                                                                            \
   { HS_BUFFER_ARENA, offsetof(arena_t, FIELD), sizeof(((arena_t *)0)->FIELD) }
-#define SCALAR(NAME, ROLE, FIELD, INITIAL)                                                         \
-  { NAME, ROLE, HS_F64, 0, 0, NULL, IN_STATE(FIELD), INITIAL, 0, INT64_MIN }
+#define COUNTER(NAME, FIELD)                                                         \
+  { NAME, HS_COUNTER, HS_F64, 0, 0, NULL, IN_STATE(FIELD), 0, 0, INT64_MIN, 0, NULL }
 #define RECORD(NAME, FIELD)                                                                        \
-  { NAME, HS_RECORD, HS_F64, 1, 0, record_shape, IN_STATE(FIELD), 0, 0, INT64_MIN }
+  { NAME, HS_RECORD, HS_F64, 1, 0, record_shape, IN_STATE(FIELD), 0, 0, INT64_MIN, 0, NULL }
 #define METRIC(NAME)                                                                               \
-  { #NAME, HS_METRIC, HS_F64, 0, 0, NULL, IN_ARENA(NAME), 0, 0, INT64_MIN }
+  { #NAME, HS_METRIC, HS_F64, 0, 0, NULL, IN_ARENA(NAME), 0, 0, INT64_MIN, 0, NULL }
+
+static const hs_range not_negative = {0, 1e308, "must not be negative"};
 
 static const hs_tensor inputs[] = {
-    {"x", HS_INPUT, HS_F32, 2, 0, x_shape, X_SLICE, 0, 0, INT64_MIN, HS_F32},
-    {"label", HS_LABEL, LABEL_TYPE, 1, 0, batch_shape, LABEL_SLICE, 0, CLASSES, IGNORED_CLASS},
+    {"x", HS_INPUT, HS_F32, 2, 0, x_shape, X_SLICE, 0, 0, INT64_MIN, HS_F32, NULL},
+    {"label", HS_LABEL, LABEL_TYPE, 1, 0, batch_shape, LABEL_SLICE, 0, CLASSES, IGNORED_CLASS, 0, NULL},
 };
 
 static const hs_tensor tensors[] = {
-    {"w", HS_PARAMETER, HS_F32, 1, 1, weight_shape, IN_STATE(weight), 0, 0, INT64_MIN, HS_F32},
-    {"momentum/w", HS_OPTIMIZER, HS_F32, 1, 0, weight_shape, IN_STATE(momentum), 0, 0, INT64_MIN, HS_F32},
-    {"w", HS_GRADIENT, HS_F32, 1, 0, weight_shape, IN_STATE(gradient), 0, 0, INT64_MIN, HS_F32},
-    SCALAR("iteration", HS_COUNTER, iteration, 0),
-    SCALAR("applied", HS_COUNTER, applied, 0),
+    {"w", HS_PARAMETER, HS_F32, 1, 1, weight_shape, IN_STATE(weight), 0, 0, INT64_MIN, HS_F32, NULL},
+    {"momentum/w", HS_OPTIMIZER, HS_F32, 1, 0, weight_shape, IN_STATE(momentum), 0, 0, INT64_MIN, HS_F32, NULL},
+    {"w", HS_GRADIENT, HS_F32, 1, 0, weight_shape, IN_STATE(gradient), 0, 0, INT64_MIN, HS_F32, NULL},
+    COUNTER("iteration", iteration),
+    COUNTER("applied", applied),
 #ifdef WITH_EPOCH
-    SCALAR("epoch", HS_COUNTER, epoch, 0),
+    COUNTER("epoch", epoch),
 #endif
-    SCALAR("lr", HS_HYPERPARAMETER, lr, 0.01),
+    {"lr", HS_HYPERPARAMETER, HS_F64, 0, 0, NULL, IN_STATE(lr), 0.01, 0, INT64_MIN, 0, &not_negative},
     RECORD("loss", loss),
     RECORD("lr", lr_record),
     RECORD("scale", scale),
@@ -189,7 +191,7 @@ static const hs_tensor tensors[] = {
     RECORD("skipped", skipped),
     RECORD("iteration", iteration_record),
     RECORD("applied", applied_record),
-    {"/out/y", HS_OUTPUT, HS_F32, 1, 0, batch_shape, IN_ARENA(y), 0, 0, INT64_MIN, HS_F32},
+    {"/out/y", HS_OUTPUT, HS_F32, 1, 0, batch_shape, IN_ARENA(y), 0, 0, INT64_MIN, HS_F32, NULL},
     METRIC(loss),
     METRIC(mae),
 };

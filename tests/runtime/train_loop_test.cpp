@@ -244,6 +244,10 @@ TEST_F(TrainLoop, SetsHyperparameters) {
     options.set = {bad};
     EXPECT_ERROR(train(options), "--set: ");
   }
+  options.set = {"lr=-0.5"};
+  EXPECT_ERROR(train(options), "--set: lr must not be negative (got -0.5)");
+  options.set = {"lr=0"};
+  train(options);
 }
 
 TEST_F(TrainLoop, LogsAsDocumented) {

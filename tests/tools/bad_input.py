@@ -22,6 +22,7 @@ MLP = "mlp10.onnx"
 RECIPE = "--batch 16 --loss mse --optimizer sgd"
 DIGITS_RECIPE = "--batch 16 --loss cross-entropy --optimizer adam"
 TRAIN = f"halfstep train {MLP} {RECIPE} --steps 2"
+TRAIN_HALF = f"halfstep train {MLP} --batch 16 --loss mse --optimizer adam --precision half-grad --steps 2"
 INPUTS = "--data x=mlp10.x.npy --data label=mlp10.label.npy"
 
 # (what, exit code, pattern at the start of the message behind "halfstep: error: ", command)
@@ -172,6 +173,16 @@ CASES = [
      f"halfstep inspect {MLP} --phase gard"),
     ("unknown format", 2, r"--format: no format is called 'yaml'",
      f"halfstep inspect {MLP} --format yaml"),
+    ("hyperparameter out of its range", 2, r"--set: beta1 must be from 0 to below 1 \(got 1\)",
+     f"{TRAIN_HALF} {INPUTS} --set beta1=1"),
+    ("loss scale of zero", 2, r"--set: scale must be positive \(got 0\)",
+     f"{TRAIN_HALF} {INPUTS} --set scale=0"),
+    ("backoff that grows", 2, r"--set: backoff_factor must lie between 0 and 1 \(got 1\)",
+     f"{TRAIN_HALF} {INPUTS} --set backoff_factor=1"),
+    ("growth that shrinks", 2, r"--set: growth_factor must be above 1 \(got 1\)",
+     f"{TRAIN_HALF} {INPUTS} --set growth_factor=1"),
+    ("no skip allowed", 2, r"--set: max_skips must be at least 1 \(got 0\)",
+     f"{TRAIN_HALF} {INPUTS} --set max_skips=0"),
     ("unknown hyperparameter", 2, r"--set: no hyperparameter of the model is called 'rl'",
      f"{TRAIN} {INPUTS} --set rl=1"),
     ("unknown metric", 2, r"--metric: no metric is called 'acuracy'",
