@@ -135,9 +135,9 @@ static LogicalResult checkNames(const OnnxFile &file, Location loc) {
   for (const auto &weight : file.weights) {
     if (!weights.insert(weight->name()).second)
       return emitError(loc) << "two weights have the name '" << weight->name() << "'";
-    if (StringRef(weight->name()).starts_with("halfstep/"))
-      return emitError(loc) << "the name of weight '" << weight->name()
-                            << "' begins with 'halfstep/', which checkpoints keep for themselves";
+    if (isReservedName(weight->name()))
+      return emitError(loc) << "the name of weight '" << weight->name() << "' begins with '"
+                            << kReservedPrefix << "', which checkpoints keep for themselves";
   }
   for (const auto &output : file.graph().output())
     if (!outputs.insert(output.name()).second)

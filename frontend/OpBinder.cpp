@@ -38,6 +38,13 @@ Value GraphScope::materialize(StringRef name, Binding &binding, Location loc) {
     builder.setInsertionPointToStart(&entry);
     return binding.value = builder.create<arith::ConstantOp>(loc, binding.constant);
   }
+  if (isReservedName(name)) {
+    emitError(loc) << "reads the constant '" << name
+                   << "', which becomes a weight whose name begins "
+                   << "with '" << kReservedPrefix
+                   << "': checkpoints keep these names for themselves";
+    return {};
+  }
   Weight weight{name.str(), type, {}, {}};
   if (type.getElementType().isInteger(1)) {
     auto bytes = std::make_shared<std::string>();

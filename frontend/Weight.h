@@ -15,6 +15,10 @@
 
 namespace halfstep {
 
+/// Names that checkpoints keep for what is no weight.
+inline constexpr llvm::StringLiteral kReservedPrefix = "halfstep/";
+inline bool isReservedName(llvm::StringRef name) { return name.starts_with(kReservedPrefix); }
+
 /// A tensor under its ONNX name. The bytes are row-major and little-endian, booleans one byte each
 /// (0 or 1): the form that a safetensors file stores. They need not be aligned to the element.
 struct Weight {

@@ -24,7 +24,8 @@ int exportCommand(int argc, char **argv) {
   if (std::optional<int> answered = command.parse(argc, argv))
     return *answered;
 
-  runtime::checkIsNoInput("-o", out, {model, weights});
+  for (const std::string &written : {out, out + ".data"}) // the second if the model has such
+    runtime::checkIsNoInput("-o", written, {model, weights});
   runtime::Safetensors checkpoint = runtime::Safetensors::open(weights);
   MLIRContext context;
   DiagnosticPrinter printer(context, model, /*quiet=*/false);

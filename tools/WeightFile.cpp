@@ -51,7 +51,7 @@ static Type elementType(MLIRContext &context, hs_type type) {
 std::vector<Weight> parametersOf(MLIRContext &context, const runtime::Safetensors &checkpoint) {
   std::vector<Weight> weights;
   for (const runtime::NamedTensor &tensor : checkpoint.tensors())
-    if (!llvm::StringRef(tensor.name).starts_with("halfstep/"))
+    if (!isReservedName(tensor.name))
       weights.push_back({tensor.name,
                          RankedTensorType::get(tensor.shape, elementType(context, tensor.type)),
                          {static_cast<const char *>(tensor.data), tensor.bytes},

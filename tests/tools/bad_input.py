@@ -41,6 +41,9 @@ CASES = [
     # Models that cannot be trained.
     ("unknown op", 1, r"unknown_op\.onnx: strange: NoSuchOp .* is not supported",
      f"halfstep compile unknown_op.onnx {RECIPE} -o out"),
+    ("computed constant with a name of checkpoints", 1,
+     r"reserved\.onnx: shift: .*'halfstep/positions'.* checkpoints keep these names",
+     f"halfstep compile reserved.onnx {RECIPE} -o out"),
     ("unknown op, inspected", 1, r"unknown_op\.onnx: strange: NoSuchOp",
      "halfstep inspect unknown_op.onnx"),
     ("unknown op, coverage", 1, r"unknown_op\.onnx: ", "halfstep ops unknown_op.onnx"),
@@ -216,6 +219,10 @@ CASES = [
      f"halfstep compile external.onnx {RECIPE} -o weights.data"),
     ("export onto the model", 2, r"-o: ",
      f"halfstep export {MLP} --weights mlp10.safetensors -o {MLP}"),
+    ("export's external data onto the checkpoint", 2, r"-o: trained\.onnx\.data is also read",
+     f"halfstep export {MLP} --weights trained.onnx.data -o trained.onnx"),
+    ("export's external data onto the model", 2, r"-o: .*data\.onnx\.data is also read",
+     "halfstep export data.onnx.data --weights mlp10.safetensors -o data.onnx"),
     ("checkpoint onto the data", 2, r"--save: .*mlp10\.x\.npy",
      f"{TRAIN} {INPUTS} --save mlp10.x.npy --force"),
     ("checkpoint onto the model", 2, r"--save: .*mlp10\.onnx",
@@ -263,6 +270,8 @@ def make_files(folder):
 
     halfstep(*f"compile digits.onnx {DIGITS_RECIPE} -o digits.train".split(), cwd=folder)
     train(MLP, RECIPE, "mlp10.x.npy", "mlp10.label.npy", "mlp10.safetensors")
+    shutil.copy(folder / "mlp10.safetensors", folder / "trained.onnx.data")
+    shutil.copy(folder / MLP, folder / "data.onnx.data")
     labels[1000] = 0
     numpy.save(folder / "digits.label.npy", labels)
     train("digits.onnx", DIGITS_RECIPE, "digits.x.npy", "digits.label.npy", "digits.safetensors")
@@ -281,6 +290,13 @@ def make_models(folder):
     save("unknown_op.onnx", ["batch", 10],
          [helper.make_node("NoSuchOp", ["x"], ["z"], "strange"),
           helper.make_node("MatMul", ["z", "weight"], ["y"], "product")], [weight])
+    numbers = [numpy_helper.from_array(numpy.int64(number), name)
+               for name, number in (("from", 0), ("to", 10), ("by", 1))]
+    save("reserved.onnx", ["batch", 10],
+         [helper.make_node("Range", ["from", "to", "by"], ["numbers"], "range"),
+          helper.make_node("Cast", ["numbers"], ["halfstep/positions"], "cast", to=TensorProto.FLOAT),
+          helper.make_node("Add", ["x", "halfstep/positions"], ["z"], "shift"),
+          helper.make_node("MatMul", ["z", "weight"], ["y"], "product")], [weight, *numbers])
     save("zero.onnx", ["batch", 0], [product], [weight])
     save("negative.onnx", ["batch", -3], [product], [weight])
 
