@@ -94,13 +94,13 @@ static const hs_entry updateEntries[] = {
 
 static const int64_t shape[] = {count};
 static const hs_tensor inputs[] = {
-    {"x", HS_INPUT, HS_F32, 1, 0, shape, x, 0, 0, INT64_MIN, nullptr}};
+    {"x", HS_INPUT, HS_F32, 1, 0, shape, x, 0, 0, INT64_MIN, HS_F32, nullptr}};
 static const hs_tensor tensors[] = {
-    {"w", HS_PARAMETER, HS_F32, 1, 1, shape, weight, 0, 0, INT64_MIN, nullptr},
-    {"w", HS_GRADIENT, HS_F32, 1, 0, shape, gradient, 0, 0, INT64_MIN, nullptr},
-    {"running_loss", HS_COUNTER, HS_F64, 0, 0, nullptr, loss, 0, 0, INT64_MIN, nullptr},
-    {"scale", HS_HYPERPARAMETER, HS_F64, 0, 0, nullptr, scale, 1, 0, INT64_MIN, nullptr},
-    {"lr", HS_HYPERPARAMETER, HS_F64, 0, 0, nullptr, learningRate, 0.125, 0, INT64_MIN, nullptr}};
+    {"w", HS_PARAMETER, HS_F32, 1, 1, shape, weight, 0, 0, INT64_MIN, HS_F32, nullptr},
+    {"w", HS_GRADIENT, HS_F32, 1, 0, shape, gradient, 0, 0, INT64_MIN, HS_F32, nullptr},
+    {"running_loss", HS_COUNTER, HS_F64, 0, 0, nullptr, loss, 0, 0, INT64_MIN, HS_F32, nullptr},
+    {"scale", HS_HYPERPARAMETER, HS_F64, 0, 0, nullptr, scale, 1, 0, INT64_MIN, HS_F32, nullptr},
+    {"lr", HS_HYPERPARAMETER, HS_F64, 0, 0, nullptr, learningRate, 0.125, 0, INT64_MIN, HS_F32, nullptr}};
 
 static const hs_artefact artefact = {HALFSTEP_ABI_VERSION,
                                      1,
