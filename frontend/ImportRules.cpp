@@ -2,6 +2,7 @@
 
 #include "frontend/ImportRules.h"
 
+#include "ir/TrainDialect.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -12,7 +13,8 @@ ArrayRef<ImportRule> importRules() {
   static const std::vector<ImportRule> all = [] {
     std::vector<ImportRule> rules;
     for (ArrayRef<ImportRule> family :
-         {elementwiseRules(), movementRules(), contractionRules(), reductionRules(), windowRules()})
+         {elementwiseRules(), activationRules(), movementRules(), contractionRules(),
+          reductionRules(), normalisationRules(), windowRules()})
       llvm::append_range(rules, family);
     return rules;
   }();
@@ -25,6 +27,12 @@ const ImportRule *findRule(StringRef op, int64_t opset) {
     if (rule.op == op && rule.since <= opset && (!best || best->since < rule.since))
       best = &rule;
   return best;
+}
+
+Value unrounded(Value part) {
+  if (part)
+    train::setCategory(part.getDefiningOp(), train::Precision::Unrounded);
+  return part;
 }
 
 bool isStandardOp(const onnx::NodeProto &node) {

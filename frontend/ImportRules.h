@@ -33,10 +33,15 @@ llvm::ArrayRef<ImportRule> movementRules();
 llvm::ArrayRef<ImportRule> contractionRules();
 llvm::ArrayRef<ImportRule> reductionRules();
 llvm::ArrayRef<ImportRule> windowRules();
+llvm::ArrayRef<ImportRule> normalisationRules();
+llvm::ArrayRef<ImportRule> activationRules();
 
 /// `x + bias`, where x is a contraction's result: autocast rounds the bias with it, so that the
 /// addition has the contraction's category.
 mlir::Value addBias(OpBinder &b, mlir::Value x, mlir::Value bias);
+
+/// `part`, of something delicate: f32 in every mode, whatever its operands.
+mlir::Value unrounded(mlir::Value part);
 
 /// All rows.
 llvm::ArrayRef<ImportRule> importRules();

@@ -81,6 +81,23 @@ template <train::Comparison predicate> LogicalResult comparison(OpBinder &b) {
   return b.bind(0, b.create<train::CompareOp>(*x, b.named("predicate", attribute)));
 }
 
+/// Of booleans: whether they differ.
+LogicalResult exclusiveOr(OpBinder &b) {
+  RankedTensorType type = b.type(0);
+  if (type && !type.getElementType().isInteger(1))
+    return b.error() << "needs boolean operands";
+  return type ? comparison<train::Comparison::NotEqual>(b) : failure();
+}
+
+LogicalResult ceil(OpBinder &b) {
+  Value x = b.operand(0);
+  if (!x)
+    return failure();
+  if (!isa<FloatType>(getElementTypeOrSelf(x)))
+    return b.error() << "computes with integers that depend on data, which is not supported";
+  return b.bind(0, b.create<train::NegOp>(b.create<train::FloorOp>(b.create<train::NegOp>(x))));
+}
+
 template <typename Op> LogicalResult logical(OpBinder &b) {
   FailureOr<SmallVector<Value>> x = b.operands();
   if (failed(x))
@@ -187,10 +204,14 @@ const ImportRule rules[] = {
     {"And", 7, logical<train::LogicalAndOp>, None, false},
     {"Cast", 6, castNode, Widest},
     {"CastLike", 15, castLike, Widest},
+    {"Ceil", 6, ceil, Widest, false},
+    {"Cos", 7, elementwise<train::CosOp>, Widest},
     {"Div", 7, elementwise<train::DivOp>, Widest},
     {"Dropout", 7, dropout, Widest, true, 0b110},
     {"Equal", 7, comparison<Comparison::Equal>, None, false},
+    {"Erf", 9, elementwise<train::ErfOp>, Widest},
     {"Exp", 6, elementwise<train::ExpOp>, Full},
+    {"Floor", 6, elementwise<train::FloorOp>, Widest, false},
     {"Greater", 7, comparison<Comparison::Greater>, None, false},
     {"GreaterOrEqual", 12, comparison<Comparison::GreaterEqual>, None, false},
     {"Identity", 1, identity, Widest},
@@ -207,12 +228,16 @@ const ImportRule rules[] = {
     {"Pow", 7, power, Full},
     {"Reciprocal", 6, reciprocal, Full},
     {"Relu", 6, elementwise<train::ReluOp>, Widest},
+    {"Round", 11, elementwise<train::RoundOp>, Widest, false},
     {"Sigmoid", 6, elementwise<train::SigmoidOp>, Widest},
+    {"Sign", 9, elementwise<train::SignOp, Numbers>, Widest, false},
+    {"Sin", 7, elementwise<train::SinOp>, Widest},
     {"Sqrt", 6, elementwise<train::SqrtOp>, Widest},
     {"Sub", 7, elementwise<train::SubOp, Numbers>, Widest},
     {"Sum", 6, variadic<train::AddOp>, Widest},
     {"Tanh", 6, elementwise<train::TanhOp>, Widest},
     {"Where", 9, where, Widest},
+    {"Xor", 7, exclusiveOr, None, false},
 };
 
 } // namespace

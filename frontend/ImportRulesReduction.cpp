@@ -9,16 +9,15 @@ using namespace mlir;
 namespace halfstep {
 namespace {
 
-/// In f32 whatever x is, as a part of the reduction: the square of 300 is no f16 number.
-Value square(OpBinder &b, Value x) {
-  Value result = b.create<train::MulOp>({x, x});
-  train::setCategory(result.getDefiningOp(), train::Precision::Unrounded);
-  return result;
-}
 Value same(OpBinder &, Value x) { return x; }
+/// In f32 whatever x is, as a part of the reduction: the square of 300 is no f16 number.
+Value square(OpBinder &b, Value x) { return unrounded(b.create<train::MulOp>({x, x})); }
+Value absolute(OpBinder &b, Value x) { return unrounded(b.create<train::AbsOp>(x)); }
+Value logarithm(OpBinder &b, Value x) { return b.create<train::LogOp>(x); }
 
 /// train reductions keep reduced axes with size 1; without keepdims a reshape drops them.
-template <typename Op, Value (*prepare)(OpBinder &, Value) = same>
+template <typename Op, Value (*prepare)(OpBinder &, Value) = same,
+          Value (*finish)(OpBinder &, Value) = same>
 LogicalResult reduction(OpBinder &b) {
   Value x = b.operand(0);
   if (!x)
@@ -35,9 +34,10 @@ LogicalResult reduction(OpBinder &b) {
     else if (b.integer("keepdims", 1))
       sizes.push_back(1);
   Value result = prepare(b, x);
-  if (!axes->empty())
+  // Over no axes each but the norm of a number is that number.
+  if (!axes->empty() || std::is_same_v<Op, train::NormOp>)
     result = b.create<Op>(result, b.named("axes", b.scope.builder.getDenseI64ArrayAttr(*axes)));
-  return b.bind(0, b.reshape(result, sizes));
+  return b.bind(0, b.reshape(finish(b, result), sizes));
 }
 
 template <typename Op> Value alongAxis(OpBinder &b, Value x, int64_t axis) {
@@ -75,6 +75,10 @@ constexpr RuleCategory Full = RuleCategory::Full, Widest = RuleCategory::Widest;
 const ImportRule rules[] = {
     {"LogSoftmax", 1, softmaxOfFlattened<train::LogSoftmaxOp>, Full},
     {"LogSoftmax", 13, softmax<train::LogSoftmaxOp>, Full},
+    {"ReduceL1", 1, reduction<train::SumOp, absolute>, Full, true, 0b10},
+    {"ReduceL2", 1, reduction<train::NormOp>, Full, true, 0b10},
+    {"ReduceLogSum", 1, reduction<train::SumOp, same, logarithm>, Full, true, 0b10},
+    {"ReduceLogSumExp", 1, reduction<train::LogSumExpOp>, Full, true, 0b10},
     {"ReduceMax", 1, reduction<train::MaxOp>, Widest, true, 0b10},
     {"ReduceMean", 1, reduction<train::MeanOp>, Widest, true, 0b10},
     {"ReduceMin", 1, reduction<train::MinOp>, Widest, true, 0b10},

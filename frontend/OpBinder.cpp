@@ -128,6 +128,12 @@ DenseElementsAttr OpBinder::constant(unsigned i) {
   return operand->constant;
 }
 
+void OpBinder::keepConstant(unsigned i) {
+  Binding *operand = has(i) ? scope.lookup(node.input(i)) : nullptr;
+  if (operand && operand->weight)
+    scope.untrained.insert(operand->weight->name);
+}
+
 FailureOr<SmallVector<int64_t>> OpBinder::integers(unsigned i, StringRef what) {
   DenseElementsAttr numbers = constant(i);
   if (!numbers)

@@ -20,6 +20,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "onnx/onnx_pb.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <deque>
 
@@ -62,6 +63,8 @@ public:
   llvm::SmallVector<std::string> bakedBatch;
   /// Streams of random numbers that nodes draw from: the first so many, in the nodes' order.
   uint32_t streams = 0;
+  /// Weights that stay as they are: running statistics, bounds.
+  llvm::StringSet<> untrained;
   /// The size of the leading dimension of the graph inputs.
   int64_t batch = 0;
 
@@ -94,6 +97,8 @@ public:
   mlir::RankedTensorType type(unsigned i);
   /// The numbers of operand `i`; null when it is absent or computed by the step.
   mlir::DenseElementsAttr constant(unsigned i);
+  /// Operand `i` is a number of the model that no optimizer changes, even if it is a weight.
+  void keepConstant(unsigned i);
   /// The integers of operand `i` (`what` in messages), which must be known at import.
   llvm::FailureOr<llvm::SmallVector<int64_t>> integers(unsigned i, llvm::StringRef what);
 

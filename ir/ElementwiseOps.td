@@ -50,13 +50,22 @@ def SinOp : Unary<"sin"> { let grad = [{dy * cos(x)}];  let body = [{sin(x)}]; }
 def CosOp : Unary<"cos"> { let grad = [{-dy * sin(x)}]; let body = [{cos(x)}]; }
 def SigmoidOp : Unary<"sigmoid"> {
   let grad = [{dy * ((1.0 - y) * y)}];
-  let body = [{1.0 / (1.0 + exp(-x))}];
+  let body = [{sigmoid(x)}];
 }
 def ReluOp : Unary<"relu"> {
   let grad = [{select(y <= 0.0, constant(dy, 0.0), dy)}]; // NaN passes the adjoint
   let body = [{maximum(x, constant(x, 0.0))}];
 }
+def ErfOp : Unary<"erf"> {
+  let grad = [{dy * M_2_SQRTPI * exp(-(x * x))}];
+  let body = [{erf(x)}];
+}
+// Constant between their steps.
 def FloorOp : Unary<"floor", /*differentiable=*/0> { let body = [{floor(x)}]; }
+def RoundOp : Unary<"round", /*differentiable=*/0> { let body = [{roundEven(x)}]; }
+def SignOp : Unary<"sign", /*differentiable=*/0> {
+  let body = [{select(x > 0.0, constant(x, 1.0), select(x < 0.0, constant(x, -1.0), x))}];
+}
 
 def Equal : I32EnumAttrCase<"Equal", 0, "eq">;
 def NotEqual : I32EnumAttrCase<"NotEqual", 1, "ne">;

@@ -6,6 +6,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace halfstep::train;
 
@@ -59,8 +61,27 @@ UNARY(sqrt, SqrtOp, math::SqrtOp)
 UNARY(tanh, TanhOp, math::TanhOp)
 UNARY(sin, SinOp, math::SinOp)
 UNARY(cos, CosOp, math::CosOp)
+UNARY(erf, ErfOp, math::ErfOp)
 UNARY(floor, FloorOp, math::FloorOp)
+UNARY(roundEven, RoundOp, math::RoundEvenOp)
 #undef UNARY
+
+/// With t = tanh(x / 2), exp(x) - 1 = 2 t / (1 - t); where 1 - t loses digits, the difference does
+/// not.
+Expr halfstep::train::expm1(Expr x) {
+  Expr t = tanh(0.5 * x);
+  return select(x < 1.0, 2.0 * t / (1.0 - t), exp(x) - 1.0);
+}
+/// With w = 1 + x as it is rounded, log(w) x / (w - 1): the quotient of log(w) and w - 1 varies
+/// slowly, so that it is right for 1 + x too (Kahan).
+Expr halfstep::train::log1p(Expr x) {
+  Expr w = 1.0 + x;
+  return select(w == 1.0, x, log(w) * (x / (w - 1.0)));
+}
+Expr halfstep::train::sigmoid(Expr x) { return 1.0 / (1.0 + exp(-x)); }
+Expr halfstep::train::softplus(Expr x) {
+  return maximum(x, constant(x, 0.0)) + log1p(exp(-abs(x)));
+}
 
 Expr halfstep::train::abs(Expr a) {
   if (!a.isTensor() && isa<IntegerType>(a.elementType()))
@@ -225,4 +246,11 @@ Expr halfstep::train::softmax(Expr x, int64_t axis) {
 Expr halfstep::train::logSoftmax(Expr x, int64_t axis) {
   Expr shifted = x - max(x, {axis});
   return shifted - log(sum(exp(shifted), {axis}));
+}
+Expr halfstep::train::logSumExp(Expr x, ArrayRef<int64_t> axes) {
+  // Numbers that are all -infinity, or have an infinity among them, are not shifted.
+  Expr largest = max(x, axes);
+  Expr shift = select(abs(largest) == std::numeric_limits<double>::infinity(),
+                      constant(largest, 0.0), largest);
+  return log(sum(exp(x - shift), axes)) + shift;
 }

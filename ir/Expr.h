@@ -63,7 +63,16 @@ Expr tanh(Expr);
 Expr sin(Expr);
 Expr cos(Expr);
 Expr abs(Expr);
+Expr erf(Expr);
 Expr floor(Expr);
+Expr roundEven(Expr);
+/// exp(x) - 1, exact to the last bits near 0 too.
+Expr expm1(Expr);
+/// log(1 + x) for x >= 0, exact to the last bits near 0 too.
+Expr log1p(Expr);
+Expr sigmoid(Expr);
+/// log(1 + exp(x)), without overflow.
+Expr softplus(Expr);
 Expr compare(Comparison, Expr, Expr);
 Expr operator==(Expr, Expr);
 Expr operator<(Expr, Expr);
@@ -112,6 +121,7 @@ Expr matmul(Expr a, Expr b, bool transA, bool transB);
 Expr iota(Expr like, int64_t dimension);
 Expr softmax(Expr x, int64_t axis);    // shifted by the maximum
 Expr logSoftmax(Expr x, int64_t axis); // shifted by the maximum
+Expr logSumExp(Expr x, llvm::ArrayRef<int64_t> axes); // shifted by the maximum
 
 } // namespace halfstep::train
 

@@ -1,4 +1,4 @@
-//===- NormalisationOps.td - Softmax and its logarithm --------------------===//
+//===- NormalisationOps.td - Softmax, its logarithm, norms ----------------===//
 //
 // Kept whole until precision is assigned: their parts are delicate, the whole is not.
 //
@@ -19,4 +19,40 @@ def SoftmaxOp : Softmax<"softmax"> {
 def LogSoftmaxOp : Softmax<"log_softmax"> {
   let grad = [{dy - exp(y) * sum(dy, {int64_t(getAxis())})}];
   let expansion = [{logSoftmax(x, getAxis())}];
+}
+
+// Scale and bias belong to the op: it rounds once, and they are f32 in every mode that has f32.
+// `scale` and `bias` broadcast to `x`; where a model has none they are the constants 1 and 0.
+class Norm<string mnemonic, dag operands_>
+    : Composite<mnemonic, operands_, (ins DenseI64ArrayAttr:$axes, F64Attr:$epsilon)> {
+  let category = Full;
+}
+
+def NormaliseOp : Norm<"normalise", (ins AnyStaticShapeTensor:$x, AnyStaticShapeTensor:$scale,
+                                         AnyStaticShapeTensor:$bias)> {
+  let summary = "(x - mean) / sqrt(variance + epsilon) * scale + bias";
+  let description = [{
+    Mean and variance are those of `x` over `axes`; the variance is the mean of (x - mean)^2, not of
+    x^2 less something. Layer, group and instance normalisation are this op over other axes.
+  }];
+  let shape = [{e.norm(x, {scale, bias}, adaptor.getAxes())}];
+}
+def RmsNormaliseOp : Norm<"rms_normalise", (ins AnyStaticShapeTensor:$x,
+                                                AnyStaticShapeTensor:$scale)> {
+  let summary = "x / sqrt(mean(x^2) + epsilon) * scale";
+  let shape = [{e.norm(x, {scale}, adaptor.getAxes())}];
+}
+
+// Elementwise: what it normalises with is given.
+def BatchNormOp : Elementwise<"batch_norm", (ins AnyStaticShapeTensor:$x,
+      AnyStaticShapeTensor:$scale, AnyStaticShapeTensor:$bias, AnyStaticShapeTensor:$mean,
+      AnyStaticShapeTensor:$variance), (ins F64Attr:$epsilon)> {
+  let summary = "(x - mean) / sqrt(variance + epsilon) * scale + bias";
+  let category = Mixed;
+  let shape = [{e.norm(x, {scale, bias, mean, variance}, {})}];
+  let grad = [{dy * (scale / sqrt(variance + epsilon)),
+               dy * ((x - mean) / sqrt(variance + epsilon)), dy,
+               -dy * (scale / sqrt(variance + epsilon)),
+               -0.5 * dy * scale * (x - mean) / ((variance + epsilon) * sqrt(variance + epsilon))}];
+  let body = [{(x - mean) / sqrt(variance + epsilon) * scale + bias}];
 }

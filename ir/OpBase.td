@@ -40,6 +40,7 @@ class PrecisionKind<string name_> { string name = name_; }
 def Low : PrecisionKind<"Low">;       // 16 bits under autocast: contractions
 def Full : PrecisionKind<"Full">;     // always f32: exp, log, pow, softmax, losses, sums
 def Widest : PrecisionKind<"Widest">; // the widest type among the operands
+def Mixed : PrecisionKind<"Mixed">;   // f32 inside, the result in the type of the first operand
 def Unrounded : PrecisionKind<"Unrounded">; // f32 in every mode, results too: losses, metrics
 
 // A trait, not an absence: nobody forgot the rule.
@@ -57,6 +58,16 @@ class Locals<dag operands, string from> {
       !foreach(i, !range(!size(operands)),
                "[[maybe_unused]] auto " # !getdagname(operands, i) # " = " #
                !subst("$i", !repr(i), from) # ";\n  "), "");
+}
+
+// One C++ local per number among the attributes, named as in the entry.
+class Numbers<dag attributes> {
+  string text = !interleave(
+      !foreach(i, !range(!size(attributes)),
+               !if(!eq(!cast<string>(!getdagarg<AttrConstraint>(attributes, i)), "F64Attr"),
+                   "[[maybe_unused]] double " # !getdagname(attributes, i) # " = get" #
+                   !toupper(!substr(!getdagname(attributes, i), 0, 1)) #
+                   !substr(!getdagname(attributes, i), 1) # "().convertToDouble();\n  ", "")), "");
 }
 
 class Train_Op<string mnemonic, dag operands_, dag attributes_ = (ins), bit differentiable = 1,
@@ -111,11 +122,11 @@ class Elementwise<string mnemonic, dag operands_, dag attributes_ = (ins), bit d
     "  return ::halfstep::train::elementwiseGradient(e, *this, dy, [&]("
     "::llvm::ArrayRef<::halfstep::train::Expr> operands, [[maybe_unused]] ::halfstep::train::Expr y,"
     " ::halfstep::train::Expr dy) -> ::llvm::SmallVector<::halfstep::train::Expr> {\n    " #
-    Locals<operands_, "operands[$i]">.text # "return {" # grad # "};\n  });\n}\n");
+    Locals<operands_, "operands[$i]">.text # Numbers<attributes_>.text # "return {" # grad # "};\n  });\n}\n");
   let formulaDefinition =
     "::halfstep::train::Expr $cppClass::scalar(::halfstep::train::ExprBuilder &e, "
     "::mlir::ValueRange operands) {\n  " #
-    Locals<operands_, "e(operands[$i])">.text # "return " # body # ";\n}\n";
+    Locals<operands_, "e(operands[$i])">.text # Numbers<attributes_>.text # "return " # body # ";\n}\n";
 }
 
 class Unary<string mnemonic, bit differentiable = 1>

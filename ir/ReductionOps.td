@@ -31,9 +31,25 @@ def MinOp : Reduction<"min"> {
   let kind = "Min";
   let grad = [{extremumGradient(x, y, dy, getAxes())}];
 }
-def MeanOp : Composite<"mean", (ins AnyStaticShapeTensor:$x), (ins DenseI64ArrayAttr:$axes)> {
-  let category = Widest;
+class ReductionFormula<string mnemonic>
+    : Composite<mnemonic, (ins AnyStaticShapeTensor:$x), (ins DenseI64ArrayAttr:$axes)> {
   let shape = [{e.reduce(x, adaptor.getAxes())}];
+}
+
+def MeanOp : ReductionFormula<"mean"> {
+  let category = Widest;
   let grad = [{broadcast(dy / elementCount(x, getAxes()), x)}];
   let expansion = [{sum(x, getAxes()) / elementCount(x, getAxes())}];
+}
+// The norm of a zero vector has the subgradient 0.
+def NormOp : ReductionFormula<"norm"> {
+  let summary = "the Euclidean norm, sqrt(sum(x^2))";
+  let category = Full;
+  let grad = [{select(y == 0.0, constant(dy, 0.0), dy * (x / y))}];
+  let expansion = [{sqrt(sum(x * x, getAxes()))}];
+}
+def LogSumExpOp : ReductionFormula<"log_sum_exp"> {
+  let category = Full;
+  let grad = [{dy * exp(x - y)}];
+  let expansion = [{logSumExp(x, getAxes())}];
 }

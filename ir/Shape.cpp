@@ -75,6 +75,13 @@ Shape ShapeBuilder::axis(Tensor x, int64_t axis) {
   return same(x);
 }
 
+Shape ShapeBuilder::norm(Tensor x, ArrayRef<Tensor> parameters, ArrayRef<int64_t> axes) {
+  for (Tensor parameter : parameters)
+    if (failed(broadcast(parameter, x.getShape())))
+      return failure();
+  return failed(reduce(x, axes)) ? Shape(failure()) : same(x);
+}
+
 Shape ShapeBuilder::matmul(Tensor a, Tensor b, bool transA, bool transB) {
   if (a.getRank() < 2 || b.getRank() < 2)
     return error("needs operands of rank 2 or more");

@@ -42,6 +42,8 @@ public:
   Shape reduce(Tensor x, llvm::ArrayRef<int64_t> axes);
   /// The shape of `x`, of which `axis` is a dimension.
   Shape axis(Tensor x, int64_t axis);
+  /// The shape of `x`, to which `parameters` broadcast and of which `axes` are dimensions.
+  Shape norm(Tensor x, llvm::ArrayRef<Tensor> parameters, llvm::ArrayRef<int64_t> axes);
   Shape matmul(Tensor a, Tensor b, bool transA, bool transB);
   Shape reshape(Tensor x, llvm::ArrayRef<int64_t> sizes);
   Shape transpose(Tensor x, llvm::ArrayRef<int64_t> permutation);

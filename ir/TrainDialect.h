@@ -16,8 +16,9 @@
 
 namespace halfstep::train {
 
-/// Autocast categories (PyTorch's CUDA lists); Unrounded results stay f32 in every mode.
-enum class Precision : uint32_t { Low, Full, Widest, Unrounded };
+/// Autocast categories (PyTorch's CUDA lists); Unrounded results stay f32 in every mode. PyTorch has
+/// batch and instance norms follow their first operand, with f32 parameters beside it: Mixed.
+enum class Precision : uint32_t { Low, Full, Widest, Unrounded, Mixed };
 
 /// The category of an op: its entry's, unless it was made as a part of something else, whose
 /// category it then carries (`train.category`).

@@ -1,6 +1,7 @@
 //===- TrainOps.td - The train dialect ------------------------------------===//
 
 include "ir/ElementwiseOps.td"
+include "ir/ActivationOps.td"
 include "ir/ReductionOps.td"
 include "ir/ContractionOps.td"
 include "ir/ConvolutionOps.td"

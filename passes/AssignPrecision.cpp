@@ -12,7 +12,8 @@
 //   half       16           16     f32*   widest operand    16       (* rounded to 16 at the end)
 //   as-is      the file's, unchanged
 //
-// A weight is *full* if all its uses are Full ops, otherwise *low*. Losses and metrics are f32 in
+// A Mixed op computes as a Full one and rounds its result to the type of its first operand. A weight
+// is *full* if all its uses are Full or Mixed ops, otherwise *low*. Losses and metrics are f32 in
 // every mode, and so is the adjoint that reaches the network's output. Each op gets the reason of
 // its type: category, pinned, widened (a Widest op with an f32 operand) or policy.
 //
@@ -93,6 +94,7 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
     case Precision::Low:
       return {half, "category"};
     case Precision::Full:
+    case Precision::Mixed:
     case Precision::Unrounded:
       return {f32, "category"};
     case Precision::Widest:
@@ -112,12 +114,22 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
     return convert(Expr{value, &b}, element).value;
   }
 
+  /// The 16-bit type that what `op` computes in f32 is rounded to, or null.
+  Type narrowResult(Operation *op) {
+    if (categoryOf(op) == Precision::Mixed) {
+      Type first = getElementTypeOrSelf(op->getOperand(0).getType());
+      return isNarrow(first) ? first : Type();
+    }
+    return mode == "half" && categoryOf(op) == Precision::Full ? half : Type();
+  }
+
   void assign(Operation *op) {
     if (isa<CastOp, func::ReturnOp>(op) || !isa<PrecisionOpInterface>(op))
       return;
     auto [type, reason] = wish(op);
     if (!type)
       return;
+    Type narrow = narrowResult(op);
     OpBuilder builder(op);
     for (OpOperand &operand : op->getOpOperands())
       if (isa<FloatType>(getElementTypeOrSelf(operand.get().getType())))
@@ -127,12 +139,10 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
           isa<FloatType>(tensor.getElementType()))
         result.setType(tensor.clone(type));
     op->setAttr(attr::kReason, builder.getStringAttr(reason));
-    // Under `half` what a Full op computed in f32 is rounded.
-    if (mode == "half" && !isNarrow(type) && reason == "category" &&
-        categoryOf(op) == Precision::Full)
+    if (narrow && reason == "category")
       for (Value result : op->getResults()) {
         builder.setInsertionPointAfter(op);
-        Value rounded = castTo(builder, op->getLoc(), result, half);
+        Value rounded = castTo(builder, op->getLoc(), result, narrow);
         result.replaceAllUsesExcept(rounded, rounded.getDefiningOp());
       }
   }

@@ -88,8 +88,9 @@ struct Autodiff : halfstep::impl::AutodiffPassBase<Autodiff> {
       Operation *before = terminator->getPrevNode();
       auto adjoints = cast<GradientOpInterface>(op).gradient(e, e(dy));
       // The rule of a delicate op is as delicate; its parts must not round on their own.
-      if (Precision category = categoryOf(op); category == Precision::Unrounded ||
-                                               (category == Precision::Full && !isa<ScalarOpInterface>(op)))
+      if (Precision category = categoryOf(op);
+          category == Precision::Unrounded || category == Precision::Mixed ||
+          (category == Precision::Full && !isa<ScalarOpInterface>(op)))
         for (Operation *part = before->getNextNode(); part != terminator;
              part = part->getNextNode())
           if (isa<PrecisionOpInterface>(part))

@@ -1,7 +1,11 @@
 //===- ExpandComposites.cpp - Softmax, losses and the like in parts -------===//
 //
 // The parts of an op are computed in f32, as the op itself is, and only its result is rounded.
+// Categories and the reasons of types have served and are removed, so that what forward and
+// backward have in common is one value after CSE; but for Low, which tells an addition that is part
+// of a product (passes/BiasedProduct.h).
 //
+//===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
 
@@ -19,6 +23,11 @@ struct ExpandComposites : halfstep::impl::ExpandCompositesPassBase<ExpandComposi
   using Base::Base;
 
   void runOnOperation() override {
+    getOperation().walk([](Operation *op) {
+      op->removeAttr(attr::kReason);
+      if (isa<PrecisionOpInterface>(op) && categoryOf(op) != Precision::Low)
+        op->removeAttr(attr::kCategory);
+    });
     getOperation().walk([](ExpansionOpInterface op) {
       ImplicitLocOpBuilder b(op.getLoc(), op);
       ExprBuilder e{b};

@@ -1,7 +1,7 @@
 //===- FusionPlan.cpp - What is computed together -------------------------===//
 //
-// Greedy, in three sweeps over the program: a producer joins its consumers, readers of one buffer
-// join each other, scalars join any launch that can take them. A merge stands if the ops can form
+// Greedy, in four sweeps over the program: addends join their sum, a producer its consumers, readers
+// of one buffer each other, scalars any launch that can take them. A merge stands if the ops can form
 // one kernel (FusionGroup) and the kernel does not wait for itself (ContractedOrder).
 //
 //===----------------------------------------------------------------------===//
@@ -26,6 +26,7 @@ FusionPlan::FusionPlan(func::FuncOp function, bool fuse)
     groups[&op] = storage.back().get();
   }
   if (fuse) {
+    fuseAddends();
     fuseProducers();
     fuseSiblings();
   }
@@ -49,6 +50,16 @@ void FusionPlan::merge(FusionGroup *a, FusionGroup *b) {
     groups[op] = a;
 }
 
+/// What only a reduction reads is never in memory. It is the reduction's before it is anyone else's:
+/// the addends of a column sum may be made of row values, but not in the kernel that makes those.
+void FusionPlan::fuseAddends() {
+  for (Operation &op : function.front())
+    if (isa<ReductionOpInterface>(op))
+      if (Operation *addend = resolve(op.getOperand(0)).root.getDefiningOp())
+        if (groupOf(addend) && addend->hasOneUse())
+          merge(groupOf(addend), groupOf(&op));
+}
+
 void FusionPlan::fuseProducers() {
   for (Operation &op : function.front())
     for (Value operand : op.getOperands())
@@ -70,7 +81,11 @@ void FusionPlan::fuseSiblings() {
     if (groupOf(&op))
       for (Value operand : op.getOperands())
         if (!isUniformConstant(operand))
-          merge(groupOf(readers[resolve(operand).root].front()), groupOf(&op));
+          for (Operation *other : readers[resolve(operand).root]) {
+            if (other == &op)
+              break;
+            merge(groupOf(other), groupOf(&op));
+          }
   SmallVector<Operation *> scalars;
   for (Operation &op : function.front()) {
     if (!groupOf(&op) || !groupOf(&op)->kept().empty())

@@ -27,6 +27,7 @@ public:
 private:
   FusionGroup *groupOf(mlir::Operation *op) const { return groups.lookup(op); }
   void merge(FusionGroup *a, FusionGroup *b);
+  void fuseAddends();
   void fuseProducers();
   void fuseSiblings();
   void schedule();

@@ -39,13 +39,13 @@ TEST(OpList, RulesAreForOpsThatExist) {
 TEST(OpList, OfAModel) {
   Model model;
   model.input("x", {3}).node("Relu", {"x"}, {"a"}).node("Relu", {"a"}, {"b"});
-  model.node("Erf", {"b"}, {"y"}).node("Sin", {"x"}, {"dead"}).output("y");
+  model.node("Det", {"b"}, {"y"}).node("Sin", {"x"}, {"dead"}).output("y");
   TemporaryFolder folder;
   mlir::MLIRContext context;
   auto ops = opsOfModel(context, folder.write("m.onnx", model.proto.SerializeAsString()));
   ASSERT_TRUE(succeeded(ops));
   ASSERT_EQ(ops->size(), 2u);
-  EXPECT_EQ((*ops)[0].op, "Erf");
+  EXPECT_EQ((*ops)[0].op, "Det");
   EXPECT_EQ((*ops)[0].forward, Support::No);
   EXPECT_EQ((*ops)[1].op, "Relu");
   EXPECT_EQ((*ops)[1].nodes, 2);

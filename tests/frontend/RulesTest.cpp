@@ -39,13 +39,21 @@ const std::vector<int64_t> allOpsets = {7, 8, 9, 11, 12, 13, 14, 17, 18, 21, 22,
 
 TEST(Rules, UnaryInEveryOperatorSet) {
   const std::pair<const char *, const char *> ops[] = {
-      {"Abs", "abs"},   {"Exp", "exp"},         {"Log", "log"},   {"Neg", "neg"},
-      {"Relu", "relu"}, {"Sigmoid", "sigmoid"}, {"Sqrt", "sqrt"}, {"Tanh", "tanh"}};
+      {"Abs", "abs"},         {"Cos", "cos"},   {"Exp", "exp"},  {"Floor", "floor"},
+      {"Log", "log"},         {"Neg", "neg"},   {"Relu", "relu"}, {"Sigmoid", "sigmoid"},
+      {"Sin", "sin"},         {"Sqrt", "sqrt"}, {"Tanh", "tanh"}};
   for (int64_t opset : allOpsets)
     for (auto [onnx, train] : ops)
       EXPECT_TRUE(contains(importNode(opset, onnx, {{2, 3}}),
                            {std::string("train.") + train + " %arg0 : ", "-> tensor<2x3xf32>"}))
           << onnx << " " << opset;
+}
+
+TEST(Rules, StepsThatHaveNoDerivative) {
+  EXPECT_TRUE(contains(importNode(7, "Ceil", {{3}}), {"train.neg", "train.floor", "train.neg"}));
+  EXPECT_TRUE(contains(importNode(11, "Round", {{3}}), {"train.round %arg0"}));
+  EXPECT_TRUE(contains(importNode(9, "Sign", {{3}}, {}, i32, i32), {"train.sign %arg0"}));
+  EXPECT_TRUE(contains(importNode(13, "Ceil", {{3}}, {}, f16, f16), {"-> tensor<3xf16>"}));
 }
 
 TEST(Rules, BinaryBroadcastsInEveryOperatorSet) {
@@ -82,7 +90,8 @@ TEST(Rules, VariadicOpsFoldFromTheLeft) {
 TEST(Rules, Reciprocal) {
   EXPECT_TRUE(
       contains(importNode(13, "Reciprocal", {{3}}),
-               {"arith.constant dense<1.000000e+00> : tensor<f32>", "train.div %cst, %arg0"}));
+               {"arith.constant dense<1.000000e+00> : tensor<f32>",
+                "train.div %cst, %arg0 {train.category = 1 : i32}"}));
 }
 
 TEST(Rules, PowTakesAnExponentOfAnotherType) {
@@ -111,6 +120,8 @@ TEST(Rules, LogicAndSelection) {
                        {"train.logical_and %arg0, %arg1"}));
   EXPECT_TRUE(contains(importNode(7, "Or", {{3}, {3}}, {}, boolean, boolean),
                        {"train.logical_or %arg0, %arg1"}));
+  EXPECT_TRUE(contains(importNode(7, "Xor", {{3}, {3}}, {}, boolean, boolean),
+                       {"train.cast %arg0 to i8", "train.compare ne", "-> tensor<3xi1>"}));
   EXPECT_TRUE(contains(importNode(7, "Not", {{3}}, {}, boolean, boolean), {"train.logical_not"}));
 
   Model model(16);
@@ -289,7 +300,33 @@ TEST(Rules, ReductionsTakeAxesFromAttributeOrOperand) {
                          {"{", "return %arg0"}));
   }
   EXPECT_TRUE(contains(importNode(13, "ReduceSumSquare", {{2, 3}}, {{"axes", Ints{1}}}),
-                       {"train.mul %arg0, %arg0", "train.sum"}));
+                       {"train.mul %arg0, %arg0 {train.category = 3 : i32}", "train.sum"}));
+}
+
+TEST(Rules, ReductionsOfSomething) {
+  for (int64_t opset : {7, 11, 13, 17}) {
+    EXPECT_TRUE(contains(importNode(opset, "ReduceL1", {{2, 3}}, {{"axes", Ints{1}}}),
+                         {"train.abs %arg0", "train.sum %0 {axes = array<i64: 1>}"}));
+    EXPECT_TRUE(contains(importNode(opset, "ReduceL2", {{2, 3}}, {{"axes", Ints{1}}}),
+                         {"train.norm %arg0 {axes = array<i64: 1>}"}));
+    EXPECT_TRUE(contains(importNode(opset, "ReduceLogSum", {{2, 3}}, {{"axes", Ints{-2}}}),
+                         {"train.sum %arg0 {axes = array<i64: 0>}", "train.log %0"}));
+    EXPECT_TRUE(contains(importNode(opset, "ReduceLogSumExp", {{2, 3}}, {{"axes", Ints{0}}}),
+                         {"train.log_sum_exp %arg0 {axes = array<i64: 0>}"}));
+  }
+  for (int64_t opset : {18, 28})
+    for (auto [op, train] : {std::pair{"ReduceL1", "sum"}, {"ReduceL2", "norm"},
+                             {"ReduceLogSum", "sum"}, {"ReduceLogSumExp", "log_sum_exp"}})
+      EXPECT_TRUE(contains(importWithInts(opset, op, {2, 3}, {{1}}, {{"keepdims", 0}}),
+                           {std::string("train.") + train, "axes = array<i64: 1>",
+                            "-> tensor<2xf32>"}))
+          << op;
+  // Over no axes, each number on its own.
+  const std::vector<Attribute> noop = {{"noop_with_empty_axes", 1}};
+  EXPECT_TRUE(contains(importNode(18, "ReduceL1", {{3}}, noop), {"%0 = train.abs", "return %0"}));
+  EXPECT_TRUE(contains(importNode(18, "ReduceL2", {{3}}, noop), {"train.norm %arg0 {axes = array<i64>}"}));
+  EXPECT_TRUE(contains(importNode(18, "ReduceLogSum", {{3}}, noop), {"train.log %arg0", "return %0"}));
+  EXPECT_TRUE(contains(importNode(18, "ReduceLogSumExp", {{3}}, noop), {"{", "return %arg0"}));
 }
 
 TEST(Rules, SoftmaxChangedItsMeaning) {

@@ -34,7 +34,7 @@ void addBinary(Samples &all, const std::string &op, Domain lhsDomain, Domain rhs
 }
 
 void addElementwise(Samples &all) {
-  for (const char *op : {"neg", "abs", "exp", "tanh", "sin", "cos", "sigmoid", "relu"})
+  for (const char *op : {"neg", "abs", "exp", "tanh", "sin", "cos", "sigmoid", "relu", "erf"})
     addUnary(all, op, Domain::Any);
   for (const char *op : {"log", "sqrt", "rsqrt"})
     addUnary(all, op, Domain::Positive);
@@ -58,11 +58,37 @@ void addElementwise(Samples &all) {
                  "2x3xf64"});
 }
 
+void addActivations(Samples &all) {
+  for (std::string op : {"elu", "hard_sigmoid", "hard_swish", "swish", "gelu", "gelu_tanh",
+                         "softplus", "mish", "softsign"}) {
+    std::string attributes = op == "elu" ? "{alpha = 1.5, scale = 0.75, inputScale = 1.25} "
+                             : op == "hard_sigmoid" ? "{alpha = 0.5, beta = 0.3} "
+                             : op == "swish"        ? "{alpha = 1.5} "
+                                                    : "";
+    // [-4, 4]: also what lies beyond the bounds of the pieces.
+    for (std::string type : {"5x17xf64", "f64"})
+      all.push_back({op, "activation", {{type}},
+                     "%x = train.add %0, %0 : (" + tensor(type) + ", " + tensor(type) + ") -> " +
+                         tensor(type) + "\n%y = train." + op + " %x " + attributes + ": (" +
+                         tensor(type) + ") -> " + tensor(type),
+                     type});
+  }
+  all.push_back({"leaky_relu", "activation", {{"4x3xf64"}, {"3xf64"}},
+                 "%y = train.leaky_relu %0, %1 : (tensor<4x3xf64>, tensor<3xf64>) -> "
+                 "tensor<4x3xf64>",
+                 "4x3xf64"});
+  // With bounds of either order.
+  all.push_back({"clip", "activation", {{"5x7xf64"}, {"7xf64"}, {"5x1xf64"}},
+                 "%y = train.clip %0, %1, %2 : (tensor<5x7xf64>, tensor<7xf64>, tensor<5x1xf64>) "
+                 "-> tensor<5x7xf64>",
+                 "5x7xf64"});
+}
+
 void addReductions(Samples &all) {
   struct Shapes {
     std::string x, axes, result;
   };
-  for (const char *op : {"sum", "mean", "max", "min"})
+  for (const char *op : {"sum", "mean", "max", "min", "norm", "log_sum_exp"})
     for (auto &s : std::vector<Shapes>{{"3x4xf64", "1", "3x1xf64"},
                                        {"3x4xf64", "0", "1x4xf64"},
                                        {"3x4xf64", "0, 1", "1x1xf64"},
@@ -203,6 +229,36 @@ void addReducedViews(Samples &all) {
                  "1x1xf64"});
 }
 
+void addNorms(Samples &all) {
+  struct Shapes {
+    std::string x, axes, parameter;
+  };
+  for (auto &s : std::vector<Shapes>{{"3x5xf64", "1", "5xf64"},
+                                     {"3x5xf64", "0", "1x5xf64"},
+                                     {"2x3x4xf64", "1, 2", "3x4xf64"},
+                                     {"2x3x4xf64", "1, 2", "f64"},
+                                     {"2x3x4x2xf64", "2, 3", "3x1x1xf64"},
+                                     {"2x2x3x4xf64", "2, 3", "2x3x1xf64"},
+                                     {"2x3x4x2xf64", "0, 2, 3", "3x1x1xf64"},
+                                     {"2x70xf64", "1", "2x1xf64"}}) {
+    std::string attributes = " {axes = array<i64: " + s.axes + ">, epsilon = 1.0e-3} : (" +
+                             tensor(s.x) + ", " + tensor(s.parameter);
+    all.push_back({"normalise", "normalisation", {{s.x}, {s.parameter}, {s.parameter}},
+                   "%y = train.normalise %0, %1, %2" + attributes + ", " + tensor(s.parameter) +
+                       ") -> " + tensor(s.x),
+                   s.x});
+    all.push_back({"rms_normalise", "normalisation", {{s.x}, {s.parameter}},
+                   "%y = train.rms_normalise %0, %1" + attributes + ") -> " + tensor(s.x), s.x});
+  }
+  std::string parameter = tensor("3x1xf64");
+  all.push_back({"batch_norm", "normalisation",
+                 {{"2x3x4xf64"}, {"3x1xf64"}, {"3x1xf64"}, {"3x1xf64"}, {"3x1xf64", Domain::Positive}},
+                 "%y = train.batch_norm %0, %1, %2, %3, %4 {epsilon = 1.0e-3} : "
+                 "(tensor<2x3x4xf64>, " + parameter + ", " + parameter + ", " + parameter + ", " +
+                     parameter + ") -> tensor<2x3x4xf64>",
+                 "2x3x4xf64"});
+}
+
 void addNormalisation(Samples &all) {
   struct Shapes {
     std::string x;
@@ -214,6 +270,7 @@ void addNormalisation(Samples &all) {
                      std::string("%y = train.") + op + " %0 {axis = " + std::to_string(s.axis) +
                          " : i64} : (" + tensor(s.x) + ") -> " + tensor(s.x),
                      s.x});
+  addNorms(all);
 }
 
 void addLosses(Samples &all) {
@@ -262,6 +319,7 @@ const std::vector<Sample> &samples() {
   static const Samples all = [] {
     Samples list;
     addElementwise(list);
+    addActivations(list);
     addReductions(list);
     addReducedViews(list);
     addContractions(list);

@@ -291,6 +291,7 @@ double boundOf(train::Precision category, const Mode &mode) {
   case train::Precision::Low:
     return isF32 ? 4 : 2;
   case train::Precision::Full:
+  case train::Precision::Mixed:
     return isF32 ? 8 : 2;
   case train::Precision::Widest:
     return isF32 ? 6 : 3;
