@@ -85,6 +85,9 @@ int64_t CpuGroupEmitter::units() const {
 
 void CpuGroupEmitter::emit() {
   entry = beginKernel(b, form.group.getSymName(), form.buffers.size(), buffers);
+  for (auto [i, buffer] : llvm::enumerate(buffers))
+    if (int64_t offset = GroupOp(form.group).getBufferOffset(i))
+      buffer = b.element(buffer, form.buffers[i].storage, b.constant(offset));
   uniform = computeUniformValues(b, form, buffers);
   b.loop(entry->getArgument(1), entry->getArgument(2), 1, [&](Value unit) {
     switch (form.form) {

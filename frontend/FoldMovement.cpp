@@ -137,41 +137,19 @@ Folded foldConcat(OpBinder &b) {
 
 Folded foldSlice(OpBinder &b) {
   DenseElementsAttr x = b.constant(0);
-  int64_t rank = typeOf(x).getRank();
-  auto starts = b.attributeOrOperand("starts", 1), ends = b.attributeOrOperand("ends", 2),
-       axes = b.attributeOrOperand("axes", 3), steps = b.attributeOrOperand("steps", 4);
-  if (failed(starts) || failed(ends) || failed(axes) || failed(steps))
+  FailureOr<Part> part = slicedPart(b, typeOf(x));
+  if (failed(part))
     return failure();
-  if (!*starts || !*ends || (*starts)->size() != (*ends)->size() ||
-      (*axes && (*axes)->size() != (*starts)->size()) ||
-      (*steps && (*steps)->size() != (*starts)->size()))
-    return b.error() << "starts, ends, axes and steps differ in length";
-
-  SmallVector<int64_t> sizes(typeOf(x).getShape()), strides = stridesOf(sizes);
-  SmallVector<bool> seen(rank);
+  SmallVector<int64_t> strides = stridesOf(typeOf(x).getShape());
   int64_t first = 0;
-  for (size_t i = 0; i < (*starts)->size(); ++i) {
-    FailureOr<int64_t> axis = b.axis(*axes ? (**axes)[i] : int64_t(i), rank);
-    if (failed(axis))
-      return failure();
-    int64_t size = sizes[*axis], step = *steps ? (**steps)[i] : 1;
-    if (step == 0 || step == std::numeric_limits<int64_t>::min() ||
-        std::exchange(seen[*axis], true))
-      return b.error() << "a step is zero, or an axis is named twice";
-    // The positions are clamped to where the walk can start and end, which depends on its
-    // direction.
-    int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
-    auto clamp = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, low, high); };
-    int64_t start = clamp((**starts)[i]), end = clamp((**ends)[i]);
-    int64_t distance = step > 0 ? end - start : start - end;
-    sizes[*axis] = distance <= 0 ? 0 : (distance - 1) / std::abs(step) + 1;
-    first += start * strides[*axis];
-    strides[*axis] *= sizes[*axis] > 1 ? step : 1;
+  for (auto [offset, step, stride] : llvm::zip(part->offsets, part->strides, strides)) {
+    first += offset * stride;
+    stride *= step;
   }
-  auto type = RankedTensorType::get(sizes, x.getElementType());
+  auto type = RankedTensorType::get(part->sizes, x.getElementType());
   if (failed(b.reserve(type.getNumElements())))
     return failure();
-  return pick(x, type, offsets(sizes, strides, first));
+  return pick(x, type, offsets(part->sizes, strides, first));
 }
 
 const Folder folders[] = {

@@ -13,7 +13,7 @@ ArrayRef<ImportRule> importRules() {
   static const std::vector<ImportRule> all = [] {
     std::vector<ImportRule> rules;
     for (ArrayRef<ImportRule> family :
-         {elementwiseRules(), activationRules(), movementRules(), contractionRules(),
+         {elementwiseRules(), activationRules(), movementRules(), partRules(), contractionRules(),
           reductionRules(), normalisationRules(), windowRules()})
       llvm::append_range(rules, family);
     return rules;

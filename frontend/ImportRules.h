@@ -30,6 +30,7 @@ struct ImportRule {
 
 llvm::ArrayRef<ImportRule> elementwiseRules();
 llvm::ArrayRef<ImportRule> movementRules();
+llvm::ArrayRef<ImportRule> partRules();
 llvm::ArrayRef<ImportRule> contractionRules();
 llvm::ArrayRef<ImportRule> reductionRules();
 llvm::ArrayRef<ImportRule> windowRules();

@@ -60,6 +60,11 @@ Sizes reshapedSizes(OpBinder &b) {
   return sizes;
 }
 
+/// No step is as large: onnx's shape inference takes steps of an int.
+static constexpr int64_t largestStep = int64_t(1) << 30;
+/// No pad is as large, so that sums of sizes and pads cannot overflow.
+static constexpr int64_t largestPad = int64_t(1) << 31;
+
 Sizes flattenedSizes(OpBinder &b) {
   RankedTensorType x = b.type(0);
   if (!x)
@@ -137,6 +142,87 @@ Sizes permutationOf(OpBinder &b, int64_t rank) {
   if (sorted != llvm::to_vector(llvm::seq<int64_t>(rank)))
     return b.error() << "perm is not a permutation of " << rank << " dimensions";
   return permutation;
+}
+
+FailureOr<Part> slicedPart(OpBinder &b, RankedTensorType x) {
+  int64_t rank = x.getRank();
+  auto starts = b.attributeOrOperand("starts", 1), ends = b.attributeOrOperand("ends", 2),
+       axes = b.attributeOrOperand("axes", 3), steps = b.attributeOrOperand("steps", 4);
+  if (failed(starts) || failed(ends) || failed(axes) || failed(steps))
+    return failure();
+  if (!*starts || !*ends || (*starts)->size() != (*ends)->size() ||
+      (*axes && (*axes)->size() != (*starts)->size()) ||
+      (*steps && (*steps)->size() != (*starts)->size()))
+    return b.error() << "starts, ends, axes and steps differ in length";
+
+  Part part(x.getShape());
+  SmallVector<bool> seen(rank);
+  for (size_t i = 0; i < (*starts)->size(); ++i) {
+    FailureOr<int64_t> axis = b.axis(*axes ? (**axes)[i] : int64_t(i), rank);
+    if (failed(axis))
+      return failure();
+    int64_t size = x.getDimSize(*axis), step = *steps ? (**steps)[i] : 1;
+    if (step == 0 || step <= -largestStep || step >= largestStep)
+      return b.error() << "has a step of " << step << "; it must be a number below 2^30, not zero";
+    if (std::exchange(seen[*axis], true))
+      return b.error() << "an axis is named twice";
+    // The positions are clamped to where the walk can start and end, which depends on its
+    // direction.
+    int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
+    auto clamp = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + size : i, low, high); };
+    int64_t start = clamp((**starts)[i]), end = clamp((**ends)[i]);
+    int64_t distance = step > 0 ? end - start : start - end;
+    part.sizes[*axis] = distance <= 0 ? 0 : (distance - 1) / std::abs(step) + 1;
+    part.offsets[*axis] = start;
+    part.strides[*axis] = part.sizes[*axis] > 1 ? step : 1;
+  }
+  return part;
+}
+
+Sizes splitSizes(OpBinder &b, int64_t size) {
+  int64_t outputs = b.node.output_size();
+  auto named = b.attributeOrOperand("split", 1);
+  if (failed(named))
+    return failure();
+  if (*named) {
+    int64_t rest = size;
+    bool isPartition = int64_t((*named)->size()) == outputs;
+    for (int64_t part : **named)
+      isPartition = isPartition && part >= 0 && (rest -= part) >= 0;
+    if (!isPartition || rest != 0)
+      return b.error() << "its sizes are not " << outputs << " parts of a dimension of size "
+                       << size;
+    return **named;
+  }
+  int64_t count = b.integer("num_outputs", outputs), part = (size + outputs - 1) / outputs;
+  bool isEven = part * outputs == size, mayBeUneven = b.attribute("num_outputs");
+  if (count != outputs || (!isEven && (!mayBeUneven || part * (outputs - 1) >= size)))
+    return b.error() << "cannot split a dimension of size " << size << " into " << outputs
+                     << (mayBeUneven ? "" : " equal") << " parts";
+  SmallVector<int64_t> sizes(outputs, part);
+  sizes.back() = size - part * (outputs - 1);
+  return sizes;
+}
+
+FailureOr<Pads> padsOf(OpBinder &b, int64_t rank) {
+  auto named = b.attributeOrOperand("pads", 1), axes = b.attributeOrOperand("axes", 3);
+  if (failed(named) || failed(axes))
+    return failure();
+  SmallVector<int64_t> padded = *axes ? **axes : llvm::to_vector(llvm::seq<int64_t>(rank));
+  if (!*named || (*named)->size() != 2 * padded.size())
+    return b.error() << "needs two pads for each of " << padded.size() << " dimensions";
+  if (failed(b.axes(padded, rank)))
+    return failure();
+  Pads pads{SmallVector<int64_t>(rank, 0), SmallVector<int64_t>(rank, 0)};
+  for (auto [i, axis] : llvm::enumerate(padded)) {
+    int64_t front = (**named)[i], behind = (**named)[padded.size() + i];
+    if (std::min(front, behind) <= -largestPad || std::max(front, behind) >= largestPad)
+      return b.error() << "pads by " << front << " and " << behind
+                       << ": only numbers below 2^31 are supported";
+    pads.front[axis < 0 ? axis + rank : axis] = front;
+    pads.behind[axis < 0 ? axis + rank : axis] = behind;
+  }
+  return pads;
 }
 
 Sizes reducedAxes(OpBinder &b, int64_t rank) {

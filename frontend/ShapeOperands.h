@@ -30,6 +30,22 @@ Sizes unsqueezedSizes(OpBinder &b);
 Sizes expandedSizes(OpBinder &b);
 /// Transpose: `perm`, or all dimensions reversed.
 Sizes permutationOf(OpBinder &b, int64_t rank);
+/// Where a part lies in a tensor, see train.slice.
+struct Part {
+  /// All of a tensor of sizes `whole`.
+  explicit Part(llvm::ArrayRef<int64_t> whole)
+      : offsets(whole.size(), 0), strides(whole.size(), 1), sizes(whole) {}
+  llvm::SmallVector<int64_t> offsets, strides, sizes;
+};
+/// Slice: positions counted from the end and clamped as ONNX does. A size may be 0.
+llvm::FailureOr<Part> slicedPart(OpBinder &b, mlir::RankedTensorType x);
+/// Split: the sizes of all outputs along a dimension of `size`.
+Sizes splitSizes(OpBinder &b, int64_t size);
+/// Pad: how much, for each of `rank` dimensions; negative numbers crop.
+struct Pads {
+  llvm::SmallVector<int64_t> front, behind;
+};
+llvm::FailureOr<Pads> padsOf(OpBinder &b, int64_t rank);
 /// Reductions: ascending axes; all when none are named, none with noop_with_empty_axes.
 Sizes reducedAxes(OpBinder &b, int64_t rank);
 

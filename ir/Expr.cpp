@@ -127,8 +127,8 @@ Expr halfstep::train::compare(Comparison predicate, Expr a, Expr b) {
     return {builder.create<arith::CmpFOp>(pick(F::OEQ, F::UNE, F::OLT, F::OLE, F::OGT, F::OGE),
                                           a.value, b.value),
             &builder};
-  return {builder.create<arith::CmpIOp>(pick(I::eq, I::ne, I::slt, I::sle, I::sgt, I::sge),
-                                        a.value, b.value),
+  return {builder.create<arith::CmpIOp>(pick(I::eq, I::ne, I::slt, I::sle, I::sgt, I::sge), a.value,
+                                        b.value),
           &builder};
 }
 Expr halfstep::train::operator==(Expr a, Expr b) { return compare(Comparison::Equal, a, b); }
@@ -230,6 +230,17 @@ SmallVector<int64_t> halfstep::train::inverse(ArrayRef<int64_t> permutation) {
   for (auto [i, p] : llvm::enumerate(permutation))
     result[p] = i;
   return result;
+}
+Expr halfstep::train::slice(Expr x, const Place &place, ArrayRef<int64_t> sizes) {
+  return {x.builder->create<SliceOp>(x.value, place.offsets, place.strides, sizes), x.builder};
+}
+Expr halfstep::train::pad(Expr x, Expr value, const Place &place, ArrayRef<int64_t> sizes) {
+  return {x.builder->create<PadOp>(x.value, value.value, place.offsets, place.strides, sizes),
+          x.builder};
+}
+Expr halfstep::train::concat(ArrayRef<Expr> xs, int64_t axis) {
+  auto values = llvm::map_to_vector(xs, [](Expr x) { return x.value; });
+  return {xs[0].builder->create<ConcatOp>(values, axis), xs[0].builder};
 }
 Expr halfstep::train::matmul(Expr a, Expr b, bool transA, bool transB) {
   return {a.builder->create<MatmulOp>(a.value, b.value, transA, transB), a.builder};

@@ -10,6 +10,7 @@
 #ifndef HALFSTEP_IR_EXPR_H
 #define HALFSTEP_IR_EXPR_H
 
+#include "ir/Shape.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -116,6 +117,12 @@ Expr reshape(Expr x, llvm::ArrayRef<int64_t> sizes);
 inline Expr reshape(Expr x, Expr like) { return reshape(x, like.sizes()); }
 Expr transpose(Expr x, llvm::ArrayRef<int64_t> permutation);
 llvm::SmallVector<int64_t> inverse(llvm::ArrayRef<int64_t> permutation);
+/// The part of `x`, of `sizes`, at `place`.
+Expr slice(Expr x, const Place &place, llvm::ArrayRef<int64_t> sizes);
+/// A tensor of `sizes` with `x` at `place` and the scalar `value` elsewhere.
+Expr pad(Expr x, Expr value, const Place &place, llvm::ArrayRef<int64_t> sizes);
+/// At least one operand, all of one builder.
+Expr concat(llvm::ArrayRef<Expr> xs, int64_t axis);
 Expr matmul(Expr a, Expr b, bool transA, bool transB);
 /// i32 positions along `dimension`, of size 1 in the other dimensions of `like`.
 Expr iota(Expr like, int64_t dimension);

@@ -46,10 +46,11 @@ Type halfstep::kernel::computeType(Type storage) {
 GroupOp GroupOp::create(OpBuilder &builder, Location loc, StringRef name, ArrayRef<int64_t> space,
                         ArrayRef<Buffer> arguments, ArrayRef<Result> results, BodyBuilder body) {
   SmallVector<Attribute> types, strides;
-  SmallVector<int64_t> outs;
+  SmallVector<int64_t> offsets, outs;
   auto addBuffer = [&](const Buffer &buffer) {
     types.push_back(TypeAttr::get(buffer.storage));
     strides.push_back(builder.getDenseI64ArrayAttr(buffer.strides));
+    offsets.push_back(buffer.offset);
   };
   llvm::for_each(arguments, addBuffer);
   for (const Result &result : results) {
@@ -60,8 +61,9 @@ GroupOp GroupOp::create(OpBuilder &builder, Location loc, StringRef name, ArrayR
     outs.push_back(types.size());
     addBuffer(std::get<Buffer>(result));
   }
-  auto group = builder.create<GroupOp>(loc, name, space, builder.getArrayAttr(types),
-                                       builder.getArrayAttr(strides), outs, /*partial=*/false);
+  auto group =
+      builder.create<GroupOp>(loc, name, space, builder.getArrayAttr(types),
+                              builder.getArrayAttr(strides), offsets, outs, /*partial=*/false);
   OpBuilder::InsertionGuard guard(builder);
   Block *block = builder.createBlock(&group.getBody());
   for (const Buffer &argument : arguments)
@@ -81,8 +83,16 @@ ContractOp ContractOp::create(OpBuilder &builder, Location loc, StringRef name, 
                       : SmallVector<int64_t>{batch, columns, 1};
   };
   return builder.create<ContractOp>(loc, name, space, type, strides(m, k, transposeA, repeatA),
-                                    strides(k, n, transposeB, repeatB),
-                                    strides(m, n, false, false), bias);
+                                    strides(k, n, transposeB, repeatB), strides(m, n, false, false),
+                                    bias);
+}
+
+std::pair<int64_t, int64_t> halfstep::kernel::boundsOf(ArrayRef<int64_t> sizes,
+                                                       ArrayRef<int64_t> strides, int64_t offset) {
+  int64_t lowest = offset, highest = offset;
+  for (auto [size, stride] : llvm::zip(sizes, strides))
+    (stride < 0 ? lowest : highest) += (size - 1) * stride;
+  return {lowest, highest};
 }
 
 YieldOp GroupOp::getYield() { return cast<YieldOp>(getBlock().getTerminator()); }
@@ -94,13 +104,13 @@ int64_t GroupOp::getReducedDimension() {
 }
 
 //===---------------------------------------------------------------------------------------===//
-// Assembly: kernel.group [partial] @f [R, C](%x: f16[C, 1], ...) -> (f16[C, 1], %x) { body }
+// Assembly: kernel.group [partial] @f [R, C](%x: f16[C, 1] + 8, ...) -> (f16[C, 1], %x) { body }
 //===---------------------------------------------------------------------------------------===//
 
 ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &state) {
   Builder &builder = parser.getBuilder();
   StringAttr name;
-  SmallVector<int64_t> space, outs;
+  SmallVector<int64_t> space, offsets, outs;
   SmallVector<Attribute> types, strides;
   SmallVector<OpAsmParser::Argument> arguments;
   auto parseIntegers = [&](SmallVectorImpl<int64_t> &values) {
@@ -116,6 +126,9 @@ ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &state) {
     if (!computeType(type))
       return parser.emitError(loc) << type << " is not a storage type";
     if (parseIntegers(bufferStrides))
+      return failure();
+    offsets.push_back(0);
+    if (succeeded(parser.parseOptionalPlus()) && parser.parseInteger(offsets.back()))
       return failure();
     types.push_back(TypeAttr::get(type));
     strides.push_back(builder.getDenseI64ArrayAttr(bufferStrides));
@@ -157,6 +170,7 @@ ParseResult GroupOp::parse(OpAsmParser &parser, OperationState &state) {
   state.addAttribute("space", builder.getDenseI64ArrayAttr(space));
   state.addAttribute("types", builder.getArrayAttr(types));
   state.addAttribute("strides", builder.getArrayAttr(strides));
+  state.addAttribute("offsets", builder.getDenseI64ArrayAttr(offsets));
   state.addAttribute("outs", builder.getDenseI64ArrayAttr(outs));
   return parser.parseRegion(*state.addRegion(), arguments);
 }
@@ -170,6 +184,8 @@ void GroupOp::print(OpAsmPrinter &printer) {
   auto printBuffer = [&](unsigned buffer) {
     printer << getStorageType(buffer);
     printIntegers(getBufferStrides(buffer));
+    if (int64_t offset = getBufferOffset(buffer))
+      printer << " + " << offset;
   };
   printer << (getPartial() ? " partial " : " ");
   printer.printSymbolName(getSymName());
@@ -189,7 +205,7 @@ void GroupOp::print(OpAsmPrinter &printer) {
   });
   printer << ") ";
   printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {"sym_name", "space", "types", "strides", "outs", "partial"});
+      (*this)->getAttrs(), {"sym_name", "space", "types", "strides", "offsets", "outs", "partial"});
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
@@ -206,14 +222,16 @@ LogicalResult GroupOp::verify() {
   if (getStrides().size() != getNumBuffers())
     return emitOpError("has ") << getNumBuffers() << " storage types but strides for "
                                << getStrides().size() << " buffers";
+  if (getOffsets().size() != getNumBuffers())
+    return emitOpError("needs an offset for each of ") << getNumBuffers() << " buffers";
   for (unsigned i = 0; i < getNumBuffers(); ++i) {
     if (!computeType(getStorageType(i)))
       return emitOpError("buffer ") << i << ": " << getStorageType(i) << " is not a storage type";
     auto strides = dyn_cast<DenseI64ArrayAttr>(getStrides()[i]);
     if (!strides || strides.size() != int64_t(rank))
       return emitOpError("buffer ") << i << ": expected " << rank << " strides, one a dimension";
-    if (llvm::any_of(strides.asArrayRef(), [](int64_t stride) { return stride < 0; }))
-      return emitOpError("buffer ") << i << ": has a negative stride";
+    if (boundsOf(getSpace(), strides, getBufferOffset(i)).first < 0)
+      return emitOpError("buffer ") << i << ": is walked to in front of its first element";
   }
   return success();
 }
@@ -245,7 +263,7 @@ static LogicalResult verifyResult(GroupOp group, const ValueAnalysis &analysis, 
     }
     if (isReduced && d == reduced && d + 1 < int64_t(space.size()))
       return error() << "a value reduced over rows cannot be repeated along them";
-    extents.push_back({strides[d], space[d]});
+    extents.push_back({std::abs(strides[d]), space[d]});
   }
   llvm::sort(extents);
   for (size_t i = 1; i < extents.size(); ++i)

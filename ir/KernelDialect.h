@@ -28,11 +28,17 @@
 
 namespace halfstep::kernel {
 
-/// A buffer of a group: its storage type, and one stride, in elements, for each dimension.
+/// A buffer of a group: its storage type, one stride for each dimension, and the element that the
+/// first point of the space has, counted in elements of what a launch passes.
 struct Buffer {
   mlir::Type storage;
   llvm::SmallVector<int64_t> strides;
+  int64_t offset = 0;
 };
+
+/// The lowest and the highest element that a walk over `sizes` comes to.
+std::pair<int64_t, int64_t> boundsOf(llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> strides,
+                                     int64_t offset);
 
 } // namespace halfstep::kernel
 
@@ -81,7 +87,7 @@ private:
 };
 
 /// Whether result number `result` may be planned in the same memory as argument number `argument`:
-/// same type and strides, and the argument is not read again once the result is written.
+/// same type and walk, and the argument is not read again once the result is written.
 bool canShare(GroupOp group, unsigned argument, unsigned result);
 
 /// A reduction cut in two: where the arguments of the parts come from.
@@ -92,7 +98,8 @@ struct SplitReduction {
   llvm::SmallVector<unsigned> finalArguments;   ///< likewise, behind the partial values
   unsigned partialValues;                       ///< how many: the reductions' number
   llvm::SmallVector<unsigned> partialResults;   ///< the original's results that `partial` yields
-  llvm::SmallVector<unsigned> finalResults;     ///< the original's results that `final` yields: reduced ones
+  llvm::SmallVector<unsigned>
+      finalResults; ///< the original's results that `final` yields: reduced ones
 };
 
 /// Cuts a group into a partial and a final one where its reduction has several chunks: always for

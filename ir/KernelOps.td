@@ -53,10 +53,11 @@ def Kernel_GroupOp : Kernel_Op<"group", [Symbol, IsolatedFromAbove, SingleBlock]
     ```
 
     The space is in brackets behind the name. A buffer is a storage type with one stride, in
-    elements, for each dimension; stride 0 repeats the buffer along that dimension. Inside the
-    region a buffer's element has its compute type (`computeType`). The results are buffers of their
-    own, or name an argument (`%x`), which is then updated in place. Buffers of a launch are the
-    arguments, then the results' own buffers. They do not overlap, except as `canShare` allows.
+    elements, for each dimension; stride 0 repeats the buffer along that dimension, a negative one
+    walks it backwards. The walk begins at the buffer's first element, or so many behind it:
+    `f32[10, 1] + 30`. Inside the region a buffer's element has its compute type (`computeType`). The results are buffers of their
+    own, or name an argument (`%x`), whose elements at the space's points are then updated in place.
+    Buffers of a launch are the arguments, then the results' own buffers. They do not overlap, except as `canShare` allows.
 
     `kernel.reduce` over `last` gives one value a row, usable again at every point of the row
     (softmax, norms); over `rows`, the second-to-last dimension, one value a column, usable in an
@@ -69,7 +70,8 @@ def Kernel_GroupOp : Kernel_Op<"group", [Symbol, IsolatedFromAbove, SingleBlock]
     chunk, with the stride that it states for the reduced dimension (see `splitReduction`).
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$space, TypeArrayAttr:$types,
-                       ArrayAttr:$strides, DenseI64ArrayAttr:$outs, UnitAttr:$partial);
+                       ArrayAttr:$strides, DenseI64ArrayAttr:$offsets, DenseI64ArrayAttr:$outs,
+                       UnitAttr:$partial);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -92,6 +94,7 @@ def Kernel_GroupOp : Kernel_Op<"group", [Symbol, IsolatedFromAbove, SingleBlock]
     ::llvm::ArrayRef<int64_t> getBufferStrides(unsigned buffer) {
       return ::mlir::cast<::mlir::DenseI64ArrayAttr>(getStrides()[buffer]).asArrayRef();
     }
+    int64_t getBufferOffset(unsigned buffer) { return getOffsets()[buffer]; }
     ::mlir::Block &getBlock() { return getBody().front(); }
     YieldOp getYield();
 

@@ -72,7 +72,8 @@ bool halfstep::kernel::canShare(GroupOp group, unsigned argument, unsigned resul
       llvm::is_contained(group.getOuts(), int64_t(argument)))
     return false; // one of the two is in place already
   // A buffer has one type: as many bytes are not enough, a bf16 would be stored as an f16.
-  if (group.getStorageType(argument) != group.getStorageType(out))
+  if (group.getStorageType(argument) != group.getStorageType(out) ||
+      group.getBufferOffset(argument) != group.getBufferOffset(out))
     return false;
   ArrayRef<int64_t> space = group.getSpace(), read = group.getBufferStrides(argument),
                     written = group.getBufferStrides(out);
@@ -126,7 +127,8 @@ struct PartBuilder {
   SmallVector<GroupOp::Result> results;
 
   Buffer buffer(unsigned i) {
-    return {original.getStorageType(i), llvm::to_vector(original.getBufferStrides(i))};
+    return {original.getStorageType(i), llvm::to_vector(original.getBufferStrides(i)),
+            original.getBufferOffset(i)};
   }
   /// Adds result `number` of the original; `kept` are the original's arguments that the part has,
   /// behind `before` arguments of its own.
@@ -156,8 +158,8 @@ std::optional<SplitReduction> halfstep::kernel::splitReduction(GroupOp group) {
   for (auto [i, value] : llvm::enumerate(yielded)) {
     // A value that waits for nothing is stored where the whole dimension is walked, unless it has
     // one element for all of it.
-    bool isFinal = analysis.phase(value) > 0 ||
-                   group.getBufferStrides(group.getOuts()[i])[reduced] == 0;
+    bool isFinal =
+        analysis.phase(value) > 0 || group.getBufferStrides(group.getOuts()[i])[reduced] == 0;
     (isFinal ? split.finalResults : split.partialResults).push_back(i);
     (isFinal ? finalNeeds : partialNeeds).insert(value);
   }

@@ -52,12 +52,15 @@ def NotDifferentiable : NativeOpTrait<"NotDifferentiable"> {
 // row-major.
 def OwnEntry : NativeOpTrait<"OwnEntry"> { let cppNamespace = "::halfstep::train"; }
 
-// One C++ local per operand, named as in the entry; `from` yields operand $i.
+// One C++ local per operand, named as in the entry; `from` yields operand $i. An operand that may be
+// missing or several has none.
 class Locals<dag operands, string from> {
   string text = !interleave(
       !foreach(i, !range(!size(operands)),
-               "[[maybe_unused]] auto " # !getdagname(operands, i) # " = " #
-               !subst("$i", !repr(i), from) # ";\n  "), "");
+               !if(!or(!isa<Optional>(!getdagarg<TypeConstraint>(operands, i)),
+                       !isa<Variadic>(!getdagarg<TypeConstraint>(operands, i))), "",
+                   "[[maybe_unused]] auto " # !getdagname(operands, i) # " = " #
+                   !subst("$i", !repr(i), from) # ";\n  ")), "");
 }
 
 // One C++ local per number among the attributes, named as in the entry.

@@ -5,6 +5,7 @@
 #include "mlir/IR/TypeRange.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace halfstep::train;
@@ -115,6 +116,62 @@ Shape ShapeBuilder::transpose(Tensor x, ArrayRef<int64_t> permutation) {
     return error(text(permutation) + " is not a permutation of " + Twine(x.getRank()) +
                  " dimensions");
   return llvm::map_to_vector(permutation, [&](int64_t p) { return x.getDimSize(p); });
+}
+
+Shape ShapeBuilder::slice(Tensor x, const Place &place, ArrayRef<int64_t> sizes) {
+  size_t rank = x.getRank();
+  if (sizes.size() != rank || place.offsets.size() != rank || place.strides.size() != rank)
+    return error("needs an offset, a stride and a size for each of " + Twine(rank) + " dimensions");
+  for (auto [whole, offset, stride, size] :
+       llvm::zip(x.getShape(), place.offsets, place.strides, sizes)) {
+    int64_t last;
+    bool isInside = size >= 1 && stride != 0 && offset >= 0 && offset < whole &&
+                    !llvm::MulOverflow(size - 1, stride, last) &&
+                    !llvm::AddOverflow(offset, last, last) && last >= 0 && last < whole;
+    if (!isInside)
+      return error("has a part of sizes " + text(sizes) + " at offsets " + text(place.offsets) +
+                   " and strides " + text(place.strides) + " that does not lie in " +
+                   text(x.getShape()));
+  }
+  return llvm::to_vector(sizes);
+}
+
+Shape ShapeBuilder::pad(Tensor x, Tensor value, const Place &place, ArrayRef<int64_t> sizes) {
+  if (value.getRank() != 0 || value.getElementType() != x.getElementType())
+    return error("needs a scalar of type " + text(x.getElementType()) + " to pad with, not " +
+                 text(value));
+  return insert(x, {}, place, sizes);
+}
+
+Shape ShapeBuilder::insert(Tensor x, Value into, const Place &place, ArrayRef<int64_t> sizes) {
+  if (llvm::any_of(sizes, [](int64_t size) { return size < 1; }))
+    return error("cannot have the shape " + text(sizes));
+  auto whole = Tensor::get(sizes, x.getElementType());
+  if (into && into.getType() != whole)
+    return error("writes into " + text(into.getType()) + ", not " + text(whole));
+  if (failed(slice(whole, place, x.getShape())))
+    return failure();
+  return llvm::to_vector(sizes);
+}
+
+Shape ShapeBuilder::concat(ValueRange operands, int64_t axis) {
+  if (operands.empty())
+    return error("needs an operand");
+  Tensor first = (*this)(operands.front());
+  if (failed(this->axis(first, axis)))
+    return failure();
+  SmallVector<int64_t> result(first.getShape());
+  result[axis] = 0;
+  for (Value operand : operands) {
+    Tensor type = (*this)(operand);
+    SmallVector<int64_t> others(type.getShape());
+    if (type.getRank() == first.getRank())
+      result[axis] += std::exchange(others[axis], first.getDimSize(axis));
+    if (ArrayRef(others) != first.getShape() || type.getElementType() != first.getElementType())
+      return error("cannot join " + text(first) + " and " + text(type) + " along dimension " +
+                   Twine(axis));
+  }
+  return result;
 }
 
 Shape ShapeBuilder::iota(ArrayRef<int64_t> sizes, int64_t dimension) {

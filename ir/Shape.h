@@ -24,6 +24,13 @@ template <typename Op> Sliding slidingOf(Op op) {
   return {op.getStrides(), op.getDilations(), op.getPads()};
 }
 
+/// Where a part lies in a whole: its element i is the whole's element offsets + i strides.
+struct Place {
+  llvm::ArrayRef<int64_t> offsets, strides;
+};
+/// Of an op or its adaptor.
+template <typename Op> Place placeOf(Op op) { return {op.getOffsets(), op.getStrides()}; }
+
 class ShapeBuilder {
 public:
   using Shape = mlir::FailureOr<llvm::SmallVector<int64_t>>;
@@ -47,6 +54,14 @@ public:
   Shape matmul(Tensor a, Tensor b, bool transA, bool transB);
   Shape reshape(Tensor x, llvm::ArrayRef<int64_t> sizes);
   Shape transpose(Tensor x, llvm::ArrayRef<int64_t> permutation);
+  /// `sizes`, of a part that lies in `x`.
+  Shape slice(Tensor x, const Place &place, llvm::ArrayRef<int64_t> sizes);
+  /// `sizes`, of a whole in which `x` lies; `value` is a scalar of its type.
+  Shape pad(Tensor x, Tensor value, const Place &place, llvm::ArrayRef<int64_t> sizes);
+  /// `sizes`, of a whole in which `x` lies and that `into`, if there, is.
+  Shape insert(Tensor x, mlir::Value into, const Place &place, llvm::ArrayRef<int64_t> sizes);
+  /// The operands differ in the size of `axis` only.
+  Shape concat(mlir::ValueRange operands, int64_t axis);
   Shape iota(llvm::ArrayRef<int64_t> sizes, int64_t dimension);
   /// Rank 0; `x` has one element.
   Shape element(Tensor x);

@@ -30,8 +30,7 @@ void TableDialect::initialize() {
 }
 
 uint64_t halfstep::table::storageBytes(RankedTensorType type) {
-  return uint64_t(type.getNumElements()) *
-         std::max(1u, type.getElementTypeBitWidth() / 8);
+  return uint64_t(type.getNumElements()) * std::max(1u, type.getElementTypeBitWidth() / 8);
 }
 
 Bounds halfstep::table::boundsOf(Range range) {
@@ -61,11 +60,22 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+LogicalResult LaunchOp::verify() {
+  if (!getUpdates())
+    return success();
+  if (getUpdates()->size() != getNumResults())
+    return emitOpError("updates one operand or -1 for each result");
+  for (auto [result, operand] : llvm::zip(getOutputs(), *getUpdates()))
+    if (operand < -1 || operand >= getNumOperands() ||
+        (operand >= 0 && getInputs()[operand].getType() != result.getType()))
+      return emitOpError("cannot update operand ") << operand << " to " << result.getType();
+  return success();
+}
+
 LogicalResult GemmOp::verify() {
   auto c = cast<RankedTensorType>(getC().getType());
   if (getBias() && (c.getRank() == 0 || getBias().getType() != c.clone(c.getShape().take_back())))
-    return emitOpError("needs a bias with an element for each column, not ")
-           << getBias().getType();
+    return emitOpError("needs a bias with an element for each column, not ") << getBias().getType();
   return success();
 }
 
@@ -128,8 +138,10 @@ LogicalResult PoolOp::verify() {
 LogicalResult AliasOp::verify() {
   auto from = cast<RankedTensorType>(getSource().getType());
   auto to = cast<RankedTensorType>(getView().getType());
-  if (from.getElementType() != to.getElementType() ||
-      from.getNumElements() != to.getNumElements())
-    return emitOpError("must keep the element type and the number of elements");
+  int64_t end;
+  if (from.getElementType() != to.getElementType() || getOffset() < 0 ||
+      llvm::AddOverflow<int64_t>(getOffset(), to.getNumElements(), end) ||
+      end > from.getNumElements())
+    return emitOpError("must keep the element type and lie within its source");
   return success();
 }

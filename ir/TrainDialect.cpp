@@ -49,26 +49,3 @@ bool halfstep::train::isGradient(Location location) {
       })
       .wasInterrupted();
 }
-
-//===----------------------------------------------------------------------===//
-// Movement: what moves nothing folds away
-//===----------------------------------------------------------------------===//
-
-OpFoldResult ReshapeOp::fold(FoldAdaptor) {
-  if (getX().getType() == getType())
-    return getX();
-  if (auto inner = getX().getDefiningOp<ReshapeOp>()) { // the sizes are the outer's alone
-    getXMutable().set(inner.getX());
-    return getResult();
-  }
-  return {};
-}
-OpFoldResult BroadcastOp::fold(FoldAdaptor) {
-  return getX().getType() == getType() ? getX() : Value();
-}
-OpFoldResult TransposeOp::fold(FoldAdaptor) {
-  for (auto [i, p] : llvm::enumerate(getPermutation()))
-    if (int64_t(i) != p)
-      return {};
-  return getX();
-}

@@ -58,6 +58,9 @@ buildMap(mlir::ImplicitLocOpBuilder &builder, mlir::ValueRange operands, Precisi
 /// The adjoint of an extremum over `axes`: shared evenly by all elements equal to it.
 Expr extremumGradient(Expr x, Expr y, Expr dy, llvm::ArrayRef<int64_t> axes);
 
+/// The adjoint of the scalar that `pad` surrounds `x` with: the sum of `dy` outside of x's place.
+Expr paddingGradient(Expr x, Expr dy, const Place &place);
+
 //===----------------------------------------------------------------------===//
 // Random numbers
 //===----------------------------------------------------------------------===//

@@ -14,7 +14,7 @@ static ArrayRef<int64_t> sizesOf(Value value) {
 }
 
 bool halfstep::isMovement(Operation *op) {
-  return isa<ReshapeOp, TransposeOp, BroadcastOp>(op);
+  return isa<ReshapeOp, TransposeOp, BroadcastOp, SliceOp>(op);
 }
 
 Sizes halfstep::rowMajor(ArrayRef<int64_t> sizes) {
@@ -57,31 +57,49 @@ std::optional<Sizes> halfstep::reshapeStrides(ArrayRef<int64_t> from, ArrayRef<i
   return result;
 }
 
+Walk halfstep::walkPart(const Walk &whole, const Place &place, ArrayRef<int64_t> sizes) {
+  Walk part{whole.strides, whole.offset};
+  for (auto [i, size] : llvm::enumerate(sizes)) {
+    part.offset += place.offsets[i] * whole.strides[i];
+    part.strides[i] = size == 1 ? 0 : place.strides[i] * whole.strides[i];
+  }
+  return part;
+}
+
 Access halfstep::resolve(Value value) {
-  Access whole{value, rowMajor(sizesOf(value))};
+  Access whole{{rowMajor(sizesOf(value))}, value};
   if (auto reshape = value.getDefiningOp<ReshapeOp>()) {
     Access inner = resolve(reshape.getX());
     auto strides = reshapeStrides(sizesOf(reshape.getX()), inner.strides, reshape.getSizes());
-    return strides ? Access{inner.root, *strides} : whole;
+    return strides ? Access{{*strides, inner.offset}, inner.root} : whole;
   }
   if (auto transpose = value.getDefiningOp<TransposeOp>()) {
     Access inner = resolve(transpose.getX());
-    return {inner.root, llvm::map_to_vector(transpose.getPermutation(),
-                                            [&](int64_t p) { return inner.strides[p]; })};
+    auto strides = llvm::map_to_vector(transpose.getPermutation(),
+                                       [&](int64_t p) { return inner.strides[p]; });
+    return {{Sizes(strides), inner.offset}, inner.root};
   }
   if (auto broadcast = value.getDefiningOp<BroadcastOp>()) {
     Access inner = resolve(broadcast.getX());
     Sizes strides(sizesOf(value).size() - inner.strides.size(), 0);
     strides.append(inner.strides); // already 0 where the operand has size 1
-    return {inner.root, strides};
+    return {{strides, inner.offset}, inner.root};
+  }
+  if (auto slice = value.getDefiningOp<SliceOp>()) {
+    Access inner = resolve(slice.getX());
+    return {walkPart(inner, placeOf(slice), slice.getSizes()), inner.root};
   }
   return whole;
 }
 
+bool halfstep::isRange(const Access &access, ArrayRef<int64_t> sizes) {
+  return ArrayRef(access.strides) == ArrayRef(rowMajor(sizes));
+}
+
 bool halfstep::isContiguous(const Access &access, ArrayRef<int64_t> sizes) {
-  return ShapedType::getNumElements(sizes) ==
-             cast<RankedTensorType>(access.root.getType()).getNumElements() &&
-         ArrayRef(access.strides) == ArrayRef(rowMajor(sizes));
+  return isRange(access, sizes) &&
+         ShapedType::getNumElements(sizes) ==
+             cast<RankedTensorType>(access.root.getType()).getNumElements();
 }
 
 /// `depth` bounds what readers compute again: an expression may have many paths to one constant.

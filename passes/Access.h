@@ -1,13 +1,14 @@
 //===- Access.h - Values as strided views ---------------------------------===//
 //
-// Movement ops cost nothing where a reader can walk their operand with other strides. An access
-// names the value that is really in memory and how a view of it is walked.
+// Movement ops cost nothing where a reader can walk their operand with other strides, from another
+// element on. An access names the value that is really in memory and how a view of it is walked.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HALFSTEP_PASSES_ACCESS_H
 #define HALFSTEP_PASSES_ACCESS_H
 
+#include "ir/Shape.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
 #include <optional>
@@ -16,21 +17,35 @@ namespace halfstep {
 
 using Sizes = llvm::SmallVector<int64_t>;
 
-struct Access {
-  mlir::Value root; // behind no movement op; stored row-major
-  Sizes strides;    // one per dimension of the view, in elements; 0 where it repeats or has size 1
+/// How memory is walked over some space, in elements.
+struct Walk {
+  Sizes strides; // one per dimension; 0 where elements repeat or the size is 1
+  int64_t offset = 0;
+
+  bool operator==(const Walk &other) const {
+    return strides == other.strides && offset == other.offset;
+  }
 };
 
-/// Whether the op only says how its operand is walked: reshape, transpose, broadcast.
+struct Access : Walk { // over the dimensions of the view
+  mlir::Value root;    // behind no movement op; stored row-major
+};
+
+/// Whether the op only says how its operand is walked: reshape, transpose, broadcast, slice.
 bool isMovement(mlir::Operation *op);
 
 /// Row-major strides, 0 for dimensions of size 1.
 Sizes rowMajor(llvm::ArrayRef<int64_t> sizes);
 
-/// Looks through reshape, transpose and broadcast as far as strides can express them.
+/// Looks through movement ops as far as strides can express them.
 Access resolve(mlir::Value value);
 
-/// Whether the view is all of its root in row-major order.
+/// The walk over the part, of `sizes`, that lies at `place` in what `whole` walks.
+Walk walkPart(const Walk &whole, const train::Place &place, llvm::ArrayRef<int64_t> sizes);
+
+/// Whether the view is a range of its root in row-major order.
+bool isRange(const Access &access, llvm::ArrayRef<int64_t> sizes);
+/// Whether it is all of it.
 bool isContiguous(const Access &access, llvm::ArrayRef<int64_t> sizes);
 
 /// The strides of a view of sizes `from`, seen as sizes `to`; nullopt if no strides express it.

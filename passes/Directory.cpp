@@ -41,8 +41,7 @@ Operation *Directory::lookup(DictionaryAttr attributes) const {
     return label;
   for (Operation *found :
        {tensor(attr::kInput, Role::Input), tensor(attr::kParameter, Role::Parameter),
-        tensor(attr::kCopy, Role::Copy),
-        tensor(attr::kState, state), tensor(attr::kUpdates, state),
+        tensor(attr::kCopy, Role::Copy), tensor(attr::kState, state), tensor(attr::kUpdates, state),
         tensor(attr::kRecord, Role::Record), tensor(attr::kUpdatesRecord, Role::Record),
         tensor(attr::kGradient, Role::Gradient), region(attr::kRegion),
         region(attr::kUpdatesRegion), tensor(attr::kOutput, Role::Output),
@@ -79,21 +78,62 @@ RankedTensorType typeOf(Operation *named) {
   return cast<RankedTensorType>(cast<RegionOp>(named).getType());
 }
 
-Value storageOf(Value value) {
+Value viewed(Value value) {
   while (auto alias = value.getDefiningOp<table::AliasOp>())
     value = alias.getSource();
   return value;
 }
 
-SmallVector<Operation *> readersOf(Value storage) {
-  llvm::SmallSetVector<Operation *, 4> readers;
-  SmallVector<Value> views{storage};
-  while (!views.empty())
-    for (Operation *user : views.pop_back_val().getUsers())
-      if (auto alias = dyn_cast<table::AliasOp>(user))
+table::SliceAttr sliceWithin(table::SliceAttr slice, Value alias) {
+  uint64_t bytes = bytesOf(alias), offset = 0;
+  unsigned element = table::storageBytes(RankedTensorType::get({}, getElementTypeOrSelf(alias)));
+  for (; auto op = alias.getDefiningOp<table::AliasOp>(); alias = op.getSource())
+    offset += op.getOffset() * element;
+  return slice ? table::SliceAttr::get(slice.getContext(), slice.getBuffer(),
+                                       slice.getOffset() + offset, bytes)
+               : slice;
+}
+
+Value storageOf(Value value) {
+  while (true) {
+    value = viewed(value);
+    auto launch = value.getDefiningOp<table::LaunchOp>();
+    Value updated = launch ? launch.getUpdated(cast<OpResult>(value).getResultNumber()) : Value();
+    if (!updated)
+      return value;
+    value = updated;
+  }
+}
+
+/// Adds the ops that read `value` or an alias of it and, `throughUpdates`, what it becomes.
+static void addReaders(Value value, llvm::SmallSetVector<Operation *, 4> &readers,
+                       bool throughUpdates) {
+  SmallVector<Value> views{value};
+  while (!views.empty()) {
+    Value view = views.pop_back_val();
+    for (Operation *user : view.getUsers()) {
+      if (auto alias = dyn_cast<table::AliasOp>(user)) {
         views.push_back(alias.getView());
-      else
-        readers.insert(user);
+        continue;
+      }
+      readers.insert(user);
+      if (auto launch = dyn_cast<table::LaunchOp>(user); launch && throughUpdates)
+        for (OpResult result : launch->getResults())
+          if (launch.getUpdated(result.getResultNumber()) == view)
+            views.push_back(result);
+    }
+  }
+}
+
+SmallVector<Operation *> readersOf(Value value) {
+  llvm::SmallSetVector<Operation *, 4> readers;
+  addReaders(value, readers, /*throughUpdates=*/false);
+  return readers.takeVector();
+}
+
+SmallVector<Operation *> readersOfStorage(Value storage) {
+  llvm::SmallSetVector<Operation *, 4> readers;
+  addReaders(storage, readers, /*throughUpdates=*/true);
   return readers.takeVector();
 }
 

@@ -2,8 +2,8 @@
 //
 // Functions name what their arguments and results are by `train.*` attributes; the module's
 // `table.tensor` and `table.region` ops are what those names stand for. Here the two meet, and here
-// is the one rule about shared memory that holds before any planning: a `table.alias` is its
-// source.
+// are the two rules about shared memory that hold before any planning: a `table.alias` is its
+// source, and a result that updates an operand is that operand, later.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,10 +44,16 @@ table::SliceAttr sliceOf(mlir::Operation *named);
 /// The type of a directory op.
 mlir::RankedTensorType typeOf(mlir::Operation *named);
 
-/// The value whose memory `value` is.
+/// The value that `value` is an alias of, or itself.
+mlir::Value viewed(mlir::Value value);
+/// The slice of an alias of what lies in `slice`; null if that is.
+table::SliceAttr sliceWithin(table::SliceAttr slice, mlir::Value alias);
+/// The value whose memory `value` is: the first of those that alias or update one another.
 mlir::Value storageOf(mlir::Value value);
-/// The ops that read the memory of `storage`: its users, and those of its aliases. Each once.
-llvm::SmallVector<mlir::Operation *> readersOf(mlir::Value storage);
+/// The ops that read `value`: its users, and those of its aliases. Each once.
+llvm::SmallVector<mlir::Operation *> readersOf(mlir::Value value);
+/// The ops that read the memory of `storage`: its readers, and those of what updates it.
+llvm::SmallVector<mlir::Operation *> readersOfStorage(mlir::Value storage);
 /// Bytes that the value takes.
 uint64_t bytesOf(mlir::Value value);
 

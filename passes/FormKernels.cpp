@@ -31,8 +31,10 @@ public:
   GroupWriter(const FusionGroup &group) : group(group) {
     for (Operation *op : group.ops) {
       locations.push_back(op->getLoc());
-      for (Value operand : op->getOperands())
+      for (Value operand : elementOperands(op))
         addInput(op, operand);
+      if (auto insert = dyn_cast<InsertOp>(op); insert && insert.getInto())
+        addBuffer({insert.getInto(), group.resultWalk(op)});
     }
     for (Operation *op : group.ops)
       for (Value result : op->getResults())
@@ -56,20 +58,33 @@ public:
 
   kernel::GroupOp write(OpBuilder &builder, StringRef symbol) {
     SmallVector<kernel::Buffer> arguments;
-    for (auto &[root, strides] : buffers)
-      arguments.push_back({typeOf(root).getElementType(), *group.kernelStrides(strides)});
+    for (auto &[root, walk] : buffers)
+      arguments.push_back(buffer(root, walk));
     SmallVector<kernel::GroupOp::Result> outputs;
-    for (Value result : results)
-      outputs.push_back(
-          kernel::Buffer{typeOf(result).getElementType(),
-                         *group.kernelStrides(group.naturalStrides(result.getDefiningOp()))});
+    for (Value result : results) {
+      Walk walk = group.resultWalk(result.getDefiningOp());
+      auto insert = result.getDefiningOp<InsertOp>();
+      if (insert && insert.getInto())
+        outputs.push_back(number({insert.getInto(), walk}));
+      else
+        outputs.push_back(buffer(result, walk));
+    }
     return kernel::GroupOp::create(
         builder, location(), symbol, group.kernelSpace(), arguments, outputs,
         [&](OpBuilder &b, Location l, ValueRange elements) { return body(b, l, elements); });
   }
 
 private:
-  using Key = std::pair<Value, Sizes>; // root and strides over the space
+  using Key = std::pair<Value, Walk>; // root and how it is walked over the space
+
+  kernel::Buffer buffer(Value root, const Walk &walk) const {
+    return {typeOf(root).getElementType(), *group.kernelStrides(walk.strides), walk.offset};
+  }
+  void addBuffer(const Key &buffer) {
+    if (!llvm::is_contained(buffers, buffer))
+      buffers.push_back(buffer);
+  }
+  unsigned number(const Key &buffer) const { return llvm::find(buffers, buffer) - buffers.begin(); }
 
   bool isInside(Value root) const {
     return root.getDefiningOp() && group.ops.contains(root.getDefiningOp());
@@ -78,9 +93,7 @@ private:
     Value root = resolve(operand).root;
     if (isInside(root) || isUniformConstant(operand) || root.getDefiningOp<IotaOp>())
       return;
-    Key buffer(root, group.operandStrides(op, operand));
-    if (!llvm::is_contained(buffers, buffer))
-      buffers.push_back(buffer);
+    addBuffer({root, group.operandWalk(op, operand)});
   }
   bool isReadOutside(Value value) const {
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
@@ -93,12 +106,10 @@ private:
     Value root = resolve(operand).root;
     if (isUniformConstant(operand))
       return constant(b, root);
-    auto strides = group.operandStrides(op, operand);
-    if (root.getDefiningOp<IotaOp>())
-      return b.create<kernel::IndexOp>(b.getI32Type(), *group.kernelStrides(strides));
     if (isInside(root))
       return scalars.lookup(root);
-    return elements[llvm::find(buffers, Key(root, strides)) - buffers.begin()];
+    Walk walk = group.operandWalk(op, operand);
+    return root.getDefiningOp<IotaOp>() ? position(b, walk) : elements[number({root, walk})];
   }
 
   /// A number that is known now, computed here; LLVM folds it.
@@ -119,16 +130,28 @@ private:
     return b.create<arith::ConstantOp>(b.getIntegerAttr(type, splat.getSplatValue<APInt>()));
   }
 
+
+  /// How far the walk has come from the first element of what it walks.
+  Value position(ImplicitLocOpBuilder &b, const Walk &walk) {
+    Value steps = b.create<kernel::IndexOp>(b.getI32Type(), *group.kernelStrides(walk.strides));
+    Value offset = b.create<arith::ConstantOp>(b.getI32IntegerAttr(walk.offset));
+    return b.createOrFold<arith::AddIOp>(steps, offset);
+  }
+
   SmallVector<Value> body(OpBuilder &builder, Location location, ValueRange elements) {
     ImplicitLocOpBuilder b(location, builder);
     for (Operation *op : group.ops) {
       b.setLoc(op->getLoc());
       SmallVector<Value> operands;
-      for (Value operand : op->getOperands())
+      for (Value operand : elementOperands(op))
         operands.push_back(element(b, elements, op, operand));
       auto setResult = [&](Value result, Value scalar) {
         scalars[result] = rounded(b, scalar, typeOf(result).getElementType());
       };
+      if (isa<InsertOp>(op)) {
+        scalars[op->getResult(0)] = operands[0];
+        continue;
+      }
       if (auto map = dyn_cast<MapOp>(op)) {
         IRMapping mapping;
         mapping.map(map.getBody().getArguments(), operands);
@@ -189,18 +212,28 @@ struct FormKernels : halfstep::impl::FormKernelsPassBase<FormKernels> {
   Value stored(Value root) { return isa<BlockArgument>(root) ? root : memory.lookup(root); }
 
   /// The value in memory, under its own type: contiguous views are aliases.
-  Value materialised(OpBuilder &b, Value value) {
-    return materialised(b, value, value.getType());
-  }
+  Value materialised(OpBuilder &b, Value value) { return materialised(b, value, value.getType()); }
   Value materialised(OpBuilder &b, Value value, Type type) {
-    Value root = stored(resolve(value).root);
+    Access access = resolve(value);
+    Value root = stored(access.root);
     if (root.getType() == type)
       return root;
-    return b.create<table::AliasOp>(value.getLoc(), type, root);
+    return b.create<table::AliasOp>(value.getLoc(), type, root, access.offset);
   }
 
   std::string symbol(func::FuncOp function, StringRef name) {
     return (function.getSymName() + "_" + Twine(kernels++) + name).str();
+  }
+
+  static table::LaunchOp createLaunch(OpBuilder &b, Location location, TypeRange types,
+                                      kernel::GroupOp group, ValueRange operands) {
+    int64_t arguments = group.getBlock().getNumArguments();
+    auto updates = llvm::map_to_vector(
+        group.getOuts(), [&](int64_t out) { return out < arguments ? out : int64_t(-1); });
+    bool isUpdating = llvm::any_of(updates, [](int64_t operand) { return operand >= 0; });
+    return b.create<table::LaunchOp>(
+        location, types, FlatSymbolRefAttr::get(group.getSymNameAttr()), operands, ArrayAttr(),
+        isUpdating ? b.getDenseI64ArrayAttr(updates) : DenseI64ArrayAttr());
   }
 
   void launch(OpBuilder &b, Location location, kernel::GroupOp group, ArrayRef<Value> inputs,
@@ -211,9 +244,7 @@ struct FormKernels : halfstep::impl::FormKernelsPassBase<FormKernels> {
     auto types = llvm::map_to_vector(results, [](Value v) { return v.getType(); });
     auto split = kernel::splitReduction(group);
     if (!split) {
-      auto op = b.create<table::LaunchOp>(location, types,
-                                          FlatSymbolRefAttr::get(group.getSymNameAttr()), operands,
-                                          ArrayAttr());
+      auto op = createLaunch(b, location, types, group, operands);
       for (auto [result, value] : llvm::zip(results, op.getResults()))
         memory[result] = value;
       return;
@@ -231,18 +262,15 @@ struct FormKernels : halfstep::impl::FormKernelsPassBase<FormKernels> {
     auto pick = [&](ArrayRef<unsigned> indices) {
       return llvm::map_to_vector(indices, [&](unsigned i) { return operands[i]; });
     };
-    auto partial = b.create<table::LaunchOp>(
-        location, partialTypes, FlatSymbolRefAttr::get(split->partial.getSymNameAttr()),
-        pick(split->partialArguments), ArrayAttr());
+    auto partial =
+        createLaunch(b, location, partialTypes, split->partial, pick(split->partialArguments));
     SmallVector<Value> finalOperands(partial.getResults().take_front(split->partialValues));
     finalOperands.append(pick(split->finalArguments));
     auto finalTypes =
         llvm::map_to_vector(split->finalResults, [&](unsigned i) { return types[i]; });
-    auto last = b.create<table::LaunchOp>(location, finalTypes,
-                                          FlatSymbolRefAttr::get(split->final.getSymNameAttr()),
-                                          finalOperands, ArrayAttr());
-    for (auto [i, value] : llvm::zip(split->partialResults,
-                                     partial.getResults().drop_front(split->partialValues)))
+    auto last = createLaunch(b, location, finalTypes, split->final, finalOperands);
+    for (auto [i, value] :
+         llvm::zip(split->partialResults, partial.getResults().drop_front(split->partialValues)))
       memory[results[i]] = value;
     for (auto [i, value] : llvm::zip(split->finalResults, last.getResults()))
       memory[results[i]] = value;

@@ -18,6 +18,17 @@ Sizes FusionGroup::kept() const {
   return result;
 }
 
+ValueRange halfstep::elementOperands(Operation *op) {
+  return isa<InsertOp>(op) ? op->getOperands().take_front() : op->getOperands();
+}
+
+/// The shape at whose points `op` is evaluated: its operand's if it reduces it or puts it
+/// somewhere, else its result's.
+static ArrayRef<int64_t> pointsOf(Operation *op) {
+  bool followsOperand = isa<ReductionOpInterface, InsertOp>(op);
+  return sizesOf(followsOperand ? op->getOperand(0) : op->getResult(0));
+}
+
 /// Puts strides of the kept dimensions at their places in the whole space.
 static Sizes widen(const FusionGroup &group, ArrayRef<int64_t> kept) {
   Sizes result(kept);
@@ -25,21 +36,29 @@ static Sizes widen(const FusionGroup &group, ArrayRef<int64_t> kept) {
   return result;
 }
 
-Sizes FusionGroup::naturalStrides(Operation *op) const {
-  return reduced.contains(op) ? widen(*this, rowMajor(kept())) : rowMajor(space);
+Walk FusionGroup::resultWalk(Operation *op) const {
+  auto insert = dyn_cast<InsertOp>(op);
+  if (!insert)
+    return {reduced.contains(op) ? widen(*this, rowMajor(kept())) : rowMajor(space)};
+  ArrayRef<int64_t> points = pointsOf(op);
+  Walk part = walkPart({rowMajor(insert.getSizes())}, placeOf(insert), points);
+  Sizes strides;
+  for (auto [size, stride] : llvm::zip(points, part.strides))
+    if (size != 1)
+      strides.push_back(stride);
+  return {reduced.contains(op) ? widen(*this, strides) : strides, part.offset};
 }
 
-Sizes FusionGroup::operandStrides(Operation *op, Value operand) const {
+Walk FusionGroup::operandWalk(Operation *op, Value operand) const {
   Access access = resolve(operand);
-  // A reduction is evaluated where its operand is, everything else where its result is.
-  ArrayRef<int64_t> point = sizesOf(isa<ReductionOpInterface>(op) ? operand : op->getResult(0));
-  size_t missing = point.size() - access.strides.size();
+  ArrayRef<int64_t> points = pointsOf(op);
+  size_t missing = points.size() - access.strides.size();
   Sizes strides;
-  for (auto [i, size] : llvm::enumerate(point))
+  for (auto [i, size] : llvm::enumerate(points))
     if (size != 1)
       strides.push_back(i < missing ? 0 : access.strides[i - missing]);
   bool atReducedPoint = reduced.contains(op) && !isa<ReductionOpInterface>(op);
-  return atReducedPoint ? widen(*this, strides) : strides;
+  return {atReducedPoint ? widen(*this, strides) : strides, access.offset};
 }
 
 Sizes FusionGroup::kernelSpace() const {
@@ -85,17 +104,22 @@ bool FusionGroup::isValid() const {
   for (Operation *op : ops) {
     bool isReduction = isa<ReductionOpInterface>(op);
     bool usesReduced = false;
-    for (Value operand : op->getOperands()) {
+    // What is computed in place is written once a kernel, and its parts may not walk as one.
+    if (auto insert = dyn_cast<InsertOp>(op))
+      if ((insert.getInto() && ops.contains(insert.getInto().getDefiningOp())) ||
+          !kernelStrides(resultWalk(op).strides))
+        return false;
+    for (Value operand : elementOperands(op)) {
       if (isUniformConstant(operand))
         continue;
-      Sizes strides = operandStrides(op, operand);
+      Walk walk = operandWalk(op, operand);
       Operation *producer = resolve(operand).root.getDefiningOp();
       if (!producer || !ops.contains(producer)) {
-        if (!kernelStrides(strides))
+        if (!kernelStrides(walk.strides))
           return false;
         continue;
       }
-      if (strides != naturalStrides(producer))
+      if (!(walk == resultWalk(producer)))
         return false;
       if (waits.contains(producer)) {
         waits.insert(op);
@@ -148,7 +172,7 @@ FusionGroup FusionGroup::of(Operation *op) {
   FusionGroup group;
   group.ops.insert(op);
   auto reduction = dyn_cast<ReductionOpInterface>(op);
-  ArrayRef<int64_t> sizes = sizesOf(reduction ? op->getOperand(0) : op->getResult(0));
+  ArrayRef<int64_t> sizes = pointsOf(op);
   bool inRun = false;
   for (auto [i, size] : llvm::enumerate(sizes)) {
     if (size == 1)

@@ -10,6 +10,9 @@
 
 namespace halfstep {
 
+/// The operands whose elements `op` computes with: all, but for what it is computed in place of.
+mlir::ValueRange elementOperands(mlir::Operation *op);
+
 /// Ops computed at every point of one space, whose dimensions are those larger than 1 of the ops'
 /// values. If the group reduces, then over one run of adjacent dimensions; the results of its
 /// reductions, and ops on them, are *reduced* values, which do not vary along the run.
@@ -30,10 +33,10 @@ struct FusionGroup {
 
   /// The space without the run.
   Sizes kept() const;
-  /// How a value of the group, stored row-major, is walked over the space.
-  Sizes naturalStrides(mlir::Operation *op) const;
-  /// How `operand` of `op` is walked over the space, its root's strides.
-  Sizes operandStrides(mlir::Operation *op, mlir::Value operand) const;
+  /// How a result of `op`, a value of the group that is stored row-major, is walked over the space.
+  Walk resultWalk(mlir::Operation *op) const;
+  /// How the root of `operand` of `op` is walked over the space.
+  Walk operandWalk(mlir::Operation *op, mlir::Value operand) const;
   /// Strides over the kernel's space, in which the run is one dimension and, behind a run of rows,
   /// the columns are one; nullopt if the strides do not allow that.
   std::optional<Sizes> kernelStrides(llvm::ArrayRef<int64_t> strides) const;

@@ -19,7 +19,7 @@ FusionPlan::FusionPlan(func::FuncOp function, bool fuse)
     : function(function), order(function.front()) {
   for (Operation &op : function.front()) {
     position[&op] = position.size();
-    if (!isa<ScalarOpInterface, MapOp, ReductionOpInterface>(op) ||
+    if (!isa<ScalarOpInterface, MapOp, ReductionOpInterface, InsertOp>(op) ||
         (isa<ScalarOpInterface>(op) && isUniformConstant(op.getResult(0))) || biasedProduct(&op))
       continue;
     storage.push_back(std::make_unique<FusionGroup>(FusionGroup::of(&op)));

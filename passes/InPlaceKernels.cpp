@@ -27,22 +27,24 @@ static void makeInPlace(GroupOp group, ArrayRef<Sharing> sharings) {
   unsigned arguments = group.getBlock().getNumArguments();
   SmallVector<Attribute> types(group.getTypes().getValue().take_front(arguments)),
       strides(group.getStrides().getValue().take_front(arguments));
-  SmallVector<int64_t> outs(group.getOuts());
+  SmallVector<int64_t> offsets(group.getOffsets().take_front(arguments)), outs(group.getOuts());
   for (auto [result, out] : llvm::enumerate(outs)) {
     auto shared = llvm::find_if(sharings, [&, result = result](const Sharing &sharing) {
       return sharing.result == result;
     });
-    if (shared != sharings.end()) {
+    if (shared != sharings.end())
       out = shared->argument;
+    if (out < int64_t(arguments))
       continue;
-    }
     types.push_back(group.getTypes()[out]);
     strides.push_back(group.getStrides()[out]);
+    offsets.push_back(group.getBufferOffset(out));
     out = types.size() - 1;
   }
   Builder builder(group.getContext());
   group.setTypesAttr(builder.getArrayAttr(types));
   group.setStridesAttr(builder.getArrayAttr(strides));
+  group.setOffsets(offsets);
   group.setOuts(outs);
 }
 

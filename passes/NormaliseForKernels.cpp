@@ -8,6 +8,7 @@
 //     up row by row in the kernel that makes its addends, which never are in memory;
 //   - a transposition of a matrix product's operand is a flag of the product, and a batch that
 //     only one operand has joins the rows: [b, m, k] x [k, n] is [b m, k] x [k, n];
+//   - parts of a whole (concat, pad) are written straight into it, one `insert` after the other;
 //   - a widening cast belongs to each of its readers: what is kept in memory is the narrow value;
 //     and so does what follows from positions and scalars: random numbers are drawn again by the
 //     backward pass, and no memory holds them;
@@ -189,19 +190,59 @@ void duplicate(Operation *op) {
       use.set(b.clone(*op)->getResult(0));
 }
 
-void materialise(OpOperand &operand) {
+/// `value` repeated to `sizes`, in memory of its own.
+Value copy(ImplicitLocOpBuilder &b, Value value, ArrayRef<int64_t> sizes) {
+  return buildMap(b, {value}, Precision::Widest, sizes, {typeOf(value).getElementType()},
+                  [](ArrayRef<Expr> arguments) -> SmallVector<Expr> { return {arguments.front()}; })
+      .front()
+      .value;
+}
+
+void insertPadded(PadOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  Value filled = copy(b, op.getValue(), op.getSizes());
+  op.replaceAllUsesWith(
+      b.create<InsertOp>(op.getX(), filled, op.getOffsets(), op.getStrides(), op.getSizes())
+          .getResult());
+  op.erase();
+}
+
+/// Parts are inserted in the order in which they are computed: each kernel that computes one can
+/// write it, and waits for none that comes later.
+void insertParts(ConcatOp op) {
+  ArrayRef<int64_t> sizes = typeOf(op.getY()).getShape();
+  SmallVector<std::pair<Value, int64_t>> parts; // with their offsets
+  int64_t offset = 0;
+  for (Value x : op.getXs()) {
+    parts.push_back({x, offset});
+    offset += typeOf(x).getDimSize(op.getAxis());
+  }
+  llvm::stable_sort(parts, [](auto &a, auto &b) {
+    Operation *first = resolve(a.first).root.getDefiningOp(),
+              *second = resolve(b.first).root.getDefiningOp();
+    return second && (!first || first->isBeforeInBlock(second));
+  });
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  Value whole;
+  for (auto [x, offset] : parts) {
+    SmallVector<int64_t> offsets(sizes.size(), 0), strides(sizes.size(), 1);
+    offsets[op.getAxis()] = offset;
+    whole = b.create<InsertOp>(x, whole, offsets, strides, sizes);
+  }
+  op.replaceAllUsesWith(whole);
+  op.erase();
+}
+
+/// `isWhole`: not as a range of something larger either.
+void materialise(OpOperand &operand, bool isWhole) {
   Value value = operand.get();
+  ArrayRef<int64_t> sizes = typeOf(value).getShape();
   Access access = resolve(value);
   bool isStored = !access.root.getDefiningOp<IotaOp>() && !isUniformConstant(value);
-  if (isStored && isContiguous(access, typeOf(value).getShape()))
+  if (isStored && (isWhole ? isContiguous(access, sizes) : isRange(access, sizes)))
     return;
   ImplicitLocOpBuilder b(value.getLoc(), operand.getOwner());
-  operand.set(
-      buildMap(b, {value}, Precision::Widest, typeOf(value).getShape(),
-               {typeOf(value).getElementType()},
-               [](ArrayRef<Expr> arguments) -> SmallVector<Expr> { return {arguments.front()}; })
-          .front()
-          .value);
+  operand.set(copy(b, value, sizes));
 }
 
 struct NormaliseForKernels : halfstep::impl::NormaliseForKernelsPassBase<NormaliseForKernels> {
@@ -213,14 +254,16 @@ struct NormaliseForKernels : halfstep::impl::NormaliseForKernelsPassBase<Normali
       function.walk([](ReductionOpInterface op) { splitReduction(op); });
       function.walk([](MatmulOp op) { broadcastBatch(op); });
       function.walk([](MatmulOp op) { simplifyProduct(op); });
+      function.walk([](PadOp op) { insertPadded(op); });
+      function.walk([](ConcatOp op) { insertParts(op); });
       // In program order: an operand of a reshape is in memory before the reshape is looked at.
       function.walk([](Operation *op) {
         if (op->hasTrait<OwnEntry>() || isa<func::ReturnOp>(op))
           for (OpOperand &operand : op->getOpOperands())
-            materialise(operand);
+            materialise(operand, /*isWhole=*/isa<func::ReturnOp>(op));
         bool isStuck = isa<ReshapeOp>(op) && resolve(op->getResult(0)).root == op->getResult(0);
         if (isStuck || (isa<ReductionOpInterface>(op) && !FusionGroup::of(op).isValid()))
-          materialise(op->getOpOperand(0));
+          materialise(op->getOpOperand(0), /*isWhole=*/true);
       });
     }
   }

@@ -63,10 +63,13 @@ private:
     return storages;
   }
 
+  /// Whether the value is not in the memory of an operand that it updates.
+  static bool isOwner(Value result) { return storageOf(result) == result; }
+
   uint64_t allocated(Operation *entry) const {
     uint64_t bytes = 0;
     for (Value result : entry->getResults())
-      if (!isInState(result, entry))
+      if (isOwner(result) && !isInState(result, entry))
         bytes += bytesOf(result);
     return bytes;
   }
@@ -77,7 +80,7 @@ private:
       if (storage.getDefiningOp() && !oldState.count(storage) && readersLeft.lookup(storage) == 1)
         bytes += bytesOf(storage);
     for (Value result : entry->getResults())
-      if (result.use_empty() && !isInState(result, entry))
+      if (isOwner(result) && result.use_empty() && !isInState(result, entry))
         bytes += bytesOf(result);
     return bytes;
   }
@@ -102,7 +105,7 @@ SmallVector<Operation *> greedyOrder(func::FuncOp program, LiveBytes &bytes) {
   auto producers = [](Operation *entry) {
     llvm::SmallSetVector<Operation *, 4> ops;
     for (Value operand : entry->getOperands())
-      if (Operation *producer = storageOf(operand).getDefiningOp())
+      if (Operation *producer = viewed(operand).getDefiningOp())
         ops.insert(producer);
     return ops;
   };

@@ -65,6 +65,21 @@ struct PlanMemory : halfstep::impl::PlanMemoryPassBase<PlanMemory> {
     return llvm::alignTo(end, tensorAlignment);
   }
 
+  /// What kernels compute in place is only what has to be: nothing that was planned before.
+  static LogicalResult verifyUnplanned(ModuleOp module) {
+    SymbolTable kernels(module);
+    WalkResult walk = module.walk([&](LaunchOp launch) {
+      auto group = kernels.lookup<kernel::GroupOp>(launch.getKernel());
+      for (auto [i, out] : llvm::enumerate(group ? group.getOuts() : ArrayRef<int64_t>()))
+        if (out < int64_t(group.getBlock().getNumArguments()) && !launch.getUpdated(i)) {
+          group.emitOpError("works in place already: its memory is planned");
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    return failure(walk.wasInterrupted());
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (inputSlots < 1 || inputSlots > kMostInputSlots) {
@@ -72,12 +87,8 @@ struct PlanMemory : halfstep::impl::PlanMemoryPassBase<PlanMemory> {
                                  << " is not a whole number from 1 to " << kMostInputSlots;
       return signalPassFailure();
     }
-    for (auto group : module.getOps<kernel::GroupOp>())
-      if (llvm::any_of(group.getOuts(),
-                       [&](int64_t out) { return out < group.getBlock().getNumArguments(); })) {
-        group.emitOpError("works in place already: its memory is planned");
-        return signalPassFailure();
-      }
+    if (failed(verifyUnplanned(module)))
+      return signalPassFailure();
 
     Directory directory(module);
     FailureOr<uint64_t> stateBytes = layOutState(directory);

@@ -78,7 +78,7 @@ LogicalResult ProgramPlanner::placeUpdates() {
       return error("result", number) << " updates what another result updates";
     updated.push_back(slice);
     auto storage = dyn_cast<OpResult>(storageOf(operand.get()));
-    if (!storage || (reuse && computeInto(storage, slice)))
+    if (!storage || (reuse && bytesOf(storage) == slice.getBytes() && computeInto(storage, slice)))
       continue;
     auto copy =
         builder.create<CopyOp>(operand.get().getLoc(), operand.get().getType(), operand.get());
@@ -118,7 +118,7 @@ LiveRange ProgramPlanner::liveRange(Value storage) const {
   if (!reuse)
     return {bytesOf(storage), 0, position.lookup(terminator)};
   unsigned first = position.lookup(storage.getDefiningOp()), last = first;
-  for (Operation *reader : readersOf(storage))
+  for (Operation *reader : readersOfStorage(storage))
     last = std::max(last, position.lookup(reader));
   return {bytesOf(storage), first, last};
 }
@@ -133,8 +133,8 @@ void ProgramPlanner::assignStorages() {
     if (isa<AliasOp>(op))
       continue;
     for (OpResult result : op.getResults()) {
-      if (slices.contains(result))
-        continue; // state
+      if (slices.contains(result) || storageOf(result) != result)
+        continue; // in the state, or where the operand is that it updates
       LiveRange range = liveRange(result);
       if (auto operand = dyingOperand(result)) {
         sharings[&op].push_back({*operand, result.getResultNumber()});

@@ -31,7 +31,9 @@ public:
   mlir::LogicalResult run();
 
   uint64_t arenaBytes() const { return arena.peak; }
-  table::SliceAttr sliceOf(mlir::Value value) const { return slices.lookup(storageOf(value)); }
+  table::SliceAttr sliceOf(mlir::Value value) const {
+    return sliceWithin(slices.lookup(storageOf(value)), value);
+  }
 
 private:
   /// Bytes of the arena: one value's, or several values' that succeed each other in place.

@@ -75,7 +75,8 @@ private:
   }
 
   LogicalResult verifyRead(Operation *reader, unsigned number, SliceAttr slice) {
-    Holding holding = held.lookup(storageOf(reader->getOperand(number)));
+    Holding holding = held.lookup(viewed(reader->getOperand(number)));
+    holding.slice = sliceWithin(holding.slice, reader->getOperand(number));
     if (!slice || holding.slice != slice)
       return broken(reader->getLoc(), "a value that is read where it is not",
                     "operand " + Twine(number) + " is in " + text(holding.slice) + ", read from " +
@@ -128,7 +129,7 @@ private:
   LogicalResult verifyReturn(Operation *terminator) {
     for (OpOperand &operand : terminator->getOpOperands()) {
       unsigned number = operand.getOperandNumber();
-      SliceAttr slice = held.lookup(storageOf(operand.get())).slice;
+      SliceAttr slice = sliceWithin(held.lookup(viewed(operand.get())).slice, operand.get());
       if (failed(verifyRead(terminator, number, slice)))
         return failure();
       Operation *named = directory.lookup(program.getResultAttrDict(number));

@@ -60,10 +60,9 @@ void halfstep::tests::writeElement(Type storage, void *buffer, int64_t i, long d
 }
 
 int64_t halfstep::tests::extentOf(GroupOp group, unsigned buffer) {
-  int64_t extent = 1;
-  for (auto [size, stride] : llvm::zip(group.getSpace(), group.getBufferStrides(buffer)))
-    extent += (size - 1) * stride;
-  return extent;
+  return boundsOf(group.getSpace(), group.getBufferStrides(buffer), group.getBufferOffset(buffer))
+             .second +
+         1;
 }
 
 /// Half a unit in the last place of 1.
@@ -246,7 +245,7 @@ halfstep::tests::interpret(GroupOp group, const std::vector<std::vector<char>> &
       for (size_t d = 0; d < space.size(); ++d)
         slot = slot * space[d] + (int64_t(d) == reduced ? 0 : position[d]);
       auto offset = [&](unsigned buffer) {
-        int64_t sum = 0;
+        int64_t sum = group.getBufferOffset(buffer);
         for (auto [index, stride] : llvm::zip(position, group.getBufferStrides(buffer)))
           sum += index * stride;
         return sum;

@@ -21,7 +21,8 @@ from onnx.backend.test.case.node import collect_testcases
 STATIC = {"Reshape": [1], "Expand": [1], "Squeeze": [1], "Unsqueeze": [1], "ReduceSum": [1],
           "ReduceMean": [1], "ReduceMax": [1], "ReduceMin": [1], "ReduceSumSquare": [1],
           "ReduceL1": [1], "ReduceL2": [1], "ReduceLogSum": [1], "ReduceLogSumExp": [1],
-          "ConstantOfShape": [0], "Range": [0, 1, 2], "Dropout": [1, 2]}
+          "ConstantOfShape": [0], "Range": [0, 1, 2], "Dropout": [1, 2], "Slice": [1, 2, 3, 4],
+          "Split": [1], "Pad": [1, 3], "Tile": [1], "Gather": [1]}
 
 
 def is_random(node, inputs):

@@ -25,7 +25,7 @@ TEST(OpList, CoversTheWholeOperatorSet) {
   EXPECT_EQ(ops["Where"].firstOpset, 9);
   EXPECT_FALSE(ops["Less"].gradient);
   EXPECT_EQ(ops["Shape"].forward, Support::Constant);
-  EXPECT_EQ(ops["Gather"].forward, Support::Constant);
+  EXPECT_EQ(ops["ConstantOfShape"].forward, Support::Constant);
   EXPECT_EQ(ops["StringSplit"].forward, Support::No);
 }
 

@@ -325,6 +325,7 @@ const std::vector<Sample> &samples() {
     addContractions(list);
     addConvolutions(list);
     addMovement(list);
+    addParts(list);
     addNormalisation(list);
     addLosses(list);
     addWindows(list);

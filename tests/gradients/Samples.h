@@ -32,4 +32,7 @@ struct Sample {
 
 const std::vector<Sample> &samples();
 
+/// Adds the samples of slice, pad and concat.
+void addParts(std::vector<Sample> &all);
+
 #endif

@@ -18,25 +18,22 @@ using namespace halfstep;
 namespace {
 constexpr int64_t kBatch = 8, kInputs = 33, kHidden = 40, kClasses = 10;
 
-/// Two layers, with a dropout between them if it `drops`. Their biases are added as the importer
-/// adds those of Gemm: in the product's category.
-std::string network(int64_t batch, bool drops) {
-  auto shape = [](std::initializer_list<int64_t> sizes) {
-    std::string text = "tensor<";
-    for (int64_t size : sizes)
-      text += std::to_string(size) + "x";
-    return text + "f32>";
-  };
+using Sizes = std::initializer_list<int64_t>;
+
+std::string shape(Sizes sizes) {
+  std::string text = "tensor<";
+  for (int64_t size : sizes)
+    text += std::to_string(size) + "x";
+  return text + "f32>";
+}
+
+/// Two layers with `between` between them, which makes %h of %1. Their biases are added as the
+/// importer adds those of Gemm: in the product's category.
+std::string layers(int64_t batch, const std::string &between) {
   std::string x = shape({batch, kInputs}), h = shape({batch, kHidden}),
               y = shape({batch, kClasses});
   std::string w1 = shape({kHidden, kInputs}), b1 = shape({kHidden}),
               w2 = shape({kClasses, kHidden}), b2 = shape({kClasses});
-  std::string bits = "tensor<" + std::to_string(batch) + "x" + std::to_string(kHidden) + "xi32>";
-  std::string dropout = !drops ? ""
-                               : "%bits = train.random_bits 0 in [" + std::to_string(batch) + ", " +
-                                     std::to_string(kHidden) + "] : " + bits +
-                                     "\n%d = train.dropout %3, %bits {ratio = 0.25 : f64} : (" + h +
-                                     ", " + bits + ") -> " + h + "\n";
   return "func.func @forward(%x: " + x + " {train.input = \"x\"}, %w1: " + w1 +
          " {train.parameter = \"w1\", train.trainable}, %b1: " + b1 +
          " {train.parameter = \"b1\", train.trainable}, %w2: " + w2 +
@@ -44,11 +41,56 @@ std::string network(int64_t batch, bool drops) {
          " {train.parameter = \"b2\", train.trainable}) -> (" + y + " {train.output = \"y\"}) {\n" +
          "%0 = train.matmul %x, %w1 {transB = true} : (" + x + ", " + w1 + ") -> " + h +
          "\n%1 = train.add %0, %b1 {train.category = 0 : i32} : (" + h + ", " + b1 + ") -> " + h +
-         "\n%2 = train.tanh %1 : (" + h + ") -> " + h + "\n%3 = train.mul %2, %1 : (" + h + ", " +
-         h + ") -> " + h + "\n" + dropout + "%4 = train.matmul " + (drops ? "%d" : "%3") +
-         ", %w2 {transB = true} : (" + h + ", " + w2 + ") -> " + y +
-         "\n%5 = train.add %4, %b2 {train.category = 0 : i32} : (" + y + ", " + b2 + ") -> " + y +
-         "\nreturn %5 : " + y + "\n}\n";
+         "\n" + between + "%4 = train.matmul %h, %w2 {transB = true} : (" + h + ", " + w2 +
+         ") -> " + y + "\n%5 = train.add %4, %b2 {train.category = 0 : i32} : (" + y + ", " + b2 +
+         ") -> " + y + "\nreturn %5 : " + y + "\n}\n";
+}
+
+std::string plainNetwork(int64_t batch) {
+  std::string h = shape({batch, kHidden});
+  return layers(batch, "%2 = train.tanh %1 : (" + h + ") -> " + h + "\n%h = train.mul %2, %1 : (" +
+                           h + ", " + h + ") -> " + h + "\n");
+}
+
+std::string networkWithDropout(int64_t batch) {
+  std::string h = shape({batch, kHidden}),
+              sizes = std::to_string(batch) + "x" + std::to_string(kHidden);
+  std::string bits = "tensor<" + sizes + "xi32>";
+  return layers(batch, "%bits = train.random_bits 0 in [" + std::to_string(batch) + ", " +
+                           std::to_string(kHidden) + "] : " + bits +
+                           "\n%h = train.dropout %1, %bits {ratio = 0.25 : f64} : (" + h + ", " +
+                           bits + ") -> " + h + "\n");
+}
+
+/// A gated layer: its halves are taken apart, put together in another order and backwards, spread
+/// among padding, and added to a product with a part of the weights.
+std::string networkOfParts(int64_t batch) {
+  constexpr int64_t half = kHidden / 2;
+  std::string h = shape({batch, kHidden}), p = shape({batch, half}), w = shape({half, kInputs}),
+              n = std::to_string(batch);
+  auto place = [&](const char *attributes, const std::string &sizes) {
+    return std::string(" {") + attributes + ", sizes = array<i64: " + sizes + ">} : (";
+  };
+  return layers(
+      batch, "%a = train.slice %1" +
+                 place("offsets = array<i64: 0, 0>, strides = array<i64: 1, 1>", n + ", 20") + h +
+                 ") -> " + p + "\n%b = train.slice %1" +
+                 place("offsets = array<i64: 0, 20>, strides = array<i64: 1, 1>", n + ", 20") + h +
+                 ") -> " + p + "\n%g = train.sigmoid %a : (" + p + ") -> " + p +
+                 "\n%v = train.tanh %b : (" + p + ") -> " + p + "\n%m = train.mul %g, %v : (" + p +
+                 ", " + p + ") -> " + p + "\n%r = train.slice %m" +
+                 place("offsets = array<i64: 0, 19>, strides = array<i64: 1, -1>", n + ", 20") + p +
+                 ") -> " + p + "\n%j = train.concat %r, %m {axis = 1 : i64} : (" + p + ", " + p +
+                 ") -> " + h +
+                 "\n%c = arith.constant dense<0.5> : tensor<f32>\n%s = train.pad %m, %c" +
+                 place("offsets = array<i64: 0, 1>, strides = array<i64: 1, 2>", n + ", 40") + p +
+                 ", tensor<f32>) -> " + h + "\n%w = train.slice %w1" +
+                 place("offsets = array<i64: 20, 0>, strides = array<i64: 1, 1>", "20, 33") +
+                 shape({kHidden, kInputs}) + ") -> " + w +
+                 "\n%q = train.matmul %x, %w {transB = true} : (" + shape({batch, kInputs}) + ", " +
+                 w + ") -> " + p + "\n%k = train.concat %q, %b {axis = 1 : i64} : (" + p + ", " +
+                 p + ") -> " + h + "\n%t = train.add %j, %s : (" + h + ", " + h + ") -> " + h +
+                 "\n%h = train.add %t, %k : (" + h + ", " + h + ") -> " + h + "\n");
 }
 
 struct Trained {
@@ -74,10 +116,10 @@ std::vector<char> stored(const std::vector<float> &values, uint32_t type) {
 }
 
 /// Trains on fixed random data for a few updates of kBatch samples.
-Trained train(const ProgramOptions &options, bool drops = false) {
+Trained train(const ProgramOptions &options, std::string (*network)(int64_t) = plainNetwork) {
   auto context = makeContext();
   int64_t micro = kBatch / options.recipe.accumulate;
-  Program program(*context, network(micro, drops), options);
+  Program program(*context, network(micro), options);
   runtime::Session &session = program.running();
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
@@ -134,16 +176,18 @@ ProgramOptions optionsFor(const std::string &precision, const std::string &halfT
 class Metamorphic : public testing::TestWithParam<std::pair<std::string, std::string>> {};
 
 TEST_P(Metamorphic, FusionAndReuseDoNotShow) {
-  ProgramOptions options = optionsFor(GetParam().first, GetParam().second);
-  Trained usual = train(options, /*drops=*/true);
-  EXPECT_TRUE(std::isfinite(usual.losses.back()));
-  EXPECT_NE(usual.losses.front(), usual.losses.back());
-  for (auto [fuse, reuse] : {std::pair{false, true}, {true, false}, {false, false}}) {
-    options.fuse = fuse;
-    options.reuse = reuse;
-    Trained other = train(options, /*drops=*/true);
-    EXPECT_EQ(usual.losses, other.losses) << "fuse " << fuse << ", reuse " << reuse;
-    EXPECT_EQ(usual.parameters, other.parameters) << "fuse " << fuse << ", reuse " << reuse;
+  for (auto network : {plainNetwork, networkWithDropout, networkOfParts}) {
+    ProgramOptions options = optionsFor(GetParam().first, GetParam().second);
+    Trained usual = train(options, network);
+    EXPECT_TRUE(std::isfinite(usual.losses.back()));
+    EXPECT_NE(usual.losses.front(), usual.losses.back());
+    for (auto [fuse, reuse] : {std::pair{false, true}, {true, false}, {false, false}}) {
+      options.fuse = fuse;
+      options.reuse = reuse;
+      Trained other = train(options, network);
+      EXPECT_EQ(usual.losses, other.losses) << "fuse " << fuse << ", reuse " << reuse;
+      EXPECT_EQ(usual.parameters, other.parameters) << "fuse " << fuse << ", reuse " << reuse;
+    }
   }
 }
 

@@ -23,7 +23,7 @@ kernel.group @empty [4, 0](%x: f32[1, 1]) -> (f32[1, 1]) {
 
 // expected-error@+1 {{result buffer 7 is out of range}}
 "kernel.group"() <{sym_name = "range", space = array<i64: 4>, types = [f32, f32],
-    strides = [array<i64: 1>, array<i64: 1>], outs = array<i64: 7>}> ({
+    strides = [array<i64: 1>, array<i64: 1>], offsets = array<i64: 0, 0>, outs = array<i64: 7>}> ({
 ^bb0(%x: f32):
   kernel.yield %x : f32
 }) : () -> ()
@@ -138,3 +138,26 @@ kernel.contract @sizes [16, 10, 8] f32 (a[0, 8, 1], b[0, 1, 8]) -> c[0, 10, 1]
 
 // expected-error@+1 {{takes f16, bf16, f32 or f64, not 'i32'}}
 kernel.contract @half [1, 16, 10, 8] i32 (a[0, 8, 1], b[0, 1, 8]) -> c[0, 10, 1]
+
+// -----
+
+// expected-error@+1 {{buffer 0: is walked to in front of its first element}}
+kernel.group @front [4, 8](%x: f32[8, -1] + 6) -> (f32[8, 1]) {
+  kernel.yield %x : f32
+}
+
+// -----
+
+// expected-error@+1 {{result 0: its strides write an element twice}}
+kernel.group @backwards [4, 8](%x: f32[8, 1]) -> (f32[8, -2] + 14) {
+  kernel.yield %x : f32
+}
+
+// -----
+
+// expected-error@+1 {{needs an offset for each of 2 buffers}}
+"kernel.group"() <{sym_name = "offsets", space = array<i64: 4>, types = [f32, f32],
+    strides = [array<i64: 1>, array<i64: 1>], offsets = array<i64: 0>, outs = array<i64: 1>}> ({
+^bb0(%x: f32):
+  kernel.yield %x : f32
+}) : () -> ()

@@ -43,3 +43,9 @@ kernel.contract @linear [1, 16, 10, 8] f32 (a[0, 8, 1], b[0, 1, 8]) -> c[0, 10, 
 
 // CHECK: kernel.contract @biased [1, 16, 10, 8] f16(a [0, 8, 1], b [0, 1, 8], bias) -> c [0, 10, 1]
 kernel.contract @biased [1, 16, 10, 8] f16 (a[0, 8, 1], b[0, 1, 8], bias) -> c[0, 10, 1]
+
+// A part of a tensor, read backwards, into a part of another.
+// CHECK: kernel.group @part [4, 8](%{{.*}}: f32[20, -2] + 19, %[[W:.*]]: f32[8, 1]) -> (f32[30, 1] + 5, %[[W]]) {
+kernel.group @part [4, 8](%x: f32[20, -2] + 19, %w: f32[8, 1] + 0) -> (f32[30, 1] + 5, %w) {
+  kernel.yield %x, %x : f32, f32
+}

@@ -62,3 +62,8 @@ table.tensor gradient "w" : tensor<2xf32> {region = "gradients", regionOffset = 
 kernel.group @relu [8](%x: f32[1]) -> (%x) {
   kernel.yield %x : f32
 }
+table.tensor input "x" : tensor<8xf32>
+func.func @infer(%x: tensor<8xf32> {train.input = "x"}) {
+  %y = table.launch @relu(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}

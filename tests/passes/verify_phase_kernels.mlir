@@ -67,3 +67,65 @@ func.func @infer(%a: tensor<2x3x5xf32>, %b: tensor<4x4xf32>) -> tensor<2x3x4xf32
   %0 = table.launch @product(%a, %b) : (tensor<2x3x5xf32>, tensor<4x4xf32>) -> tensor<2x3x4xf32>
   return %0 : tensor<2x3x4xf32>
 }
+
+// -----
+
+// Two parts of 4 columns in 10: columns 4 and 5 are never written.
+kernel.group @first [2, 4](%x: f32[4, 1]) -> (f32[10, 1]) {
+  kernel.yield %x : f32
+}
+kernel.group @second [2, 4](%x: f32[4, 1], %y: f32[10, 1] + 6) -> (%y) {
+  kernel.yield %x : f32
+}
+func.func @infer(%x: tensor<2x4xf32>) -> tensor<2x10xf32> {
+  // CHECK: error: the kernels phase left a value that is read before all of it is written
+  // CHECK: note: verify-phase: operand 0 of 'func.return'
+  %0 = table.launch @first(%x) : (tensor<2x4xf32>) -> tensor<2x10xf32>
+  %1 = table.launch @second(%x, %0) {updates = array<i64: 1>} : (tensor<2x4xf32>, tensor<2x10xf32>) -> tensor<2x10xf32>
+  return %1 : tensor<2x10xf32>
+}
+
+// -----
+
+// As many elements as there are, but some twice and some never.
+kernel.group @first [2, 4](%x: f32[4, 1]) -> (f32[8, 1]) {
+  kernel.yield %x : f32
+}
+kernel.group @second [2, 4](%x: f32[4, 1], %y: f32[8, 1] + 3) -> (%y) {
+  kernel.yield %x : f32
+}
+func.func @infer(%x: tensor<2x4xf32>) -> tensor<2x8xf32> {
+  // CHECK: note: verify-phase: operand 0 of 'func.return'
+  %0 = table.launch @first(%x) : (tensor<2x4xf32>) -> tensor<2x8xf32>
+  %1 = table.launch @second(%x, %0) {updates = array<i64: 1>} : (tensor<2x4xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  return %1 : tensor<2x8xf32>
+}
+
+// -----
+
+kernel.group @fill [8]() -> (f32[1]) {
+  %zero = arith.constant 0.0 : f32
+  kernel.yield %zero : f32
+}
+kernel.group @write [4](%x: f32[1], %y: f32[1] + 4) -> (%y) {
+  kernel.yield %x : f32
+}
+func.func @infer(%x: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // CHECK: error: the kernels phase left a value that is updated and read elsewhere
+  // CHECK: note: verify-phase: operand 1 of @write
+  %0 = table.launch @fill() : () -> tensor<8xf32>
+  %1 = table.launch @write(%x, %0) {updates = array<i64: 1>} : (tensor<4xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+kernel.group @write [4](%x: f32[1], %y: f32[1]) -> (%y) {
+  kernel.yield %x : f32
+}
+func.func @infer(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: error: the kernels phase left a result that its kernel computes in another place
+  // CHECK: note: verify-phase: result 0 of @write
+  %0 = table.launch @write(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
