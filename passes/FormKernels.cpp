@@ -130,7 +130,6 @@ private:
     return b.create<arith::ConstantOp>(b.getIntegerAttr(type, splat.getSplatValue<APInt>()));
   }
 
-
   /// How far the walk has come from the first element of what it walks.
   Value position(ImplicitLocOpBuilder &b, const Walk &walk) {
     Value steps = b.create<kernel::IndexOp>(b.getI32Type(), *group.kernelStrides(walk.strides));
