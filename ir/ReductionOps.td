@@ -50,6 +50,7 @@ def NormOp : ReductionFormula<"norm"> {
 }
 def LogSumExpOp : ReductionFormula<"log_sum_exp"> {
   let category = Full;
-  let grad = [{dy * exp(x - y)}];
+  // Not exp(x - y): a y that was rounded to 16 bits is no exponent.
+  let grad = [{dy * exp(x - logSumExp(x, getAxes()))}];
   let expansion = [{logSumExp(x, getAxes())}];
 }

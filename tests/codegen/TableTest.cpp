@@ -189,7 +189,7 @@ TEST_F(TableTest, SaysWhatEntriesDoWithTheirSlices) {
   // The kernel's first result is of the forward pass, its second of the backward pass, its third,
   // which it computes in place, too; the copy is of what it copies.
   OwningOpRef<ModuleOp> module = parse(R"mlir(
-module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", halfstep.micro_batches = 1 : i64, halfstep.recipe = "{}", halfstep.state_bytes = 8192 : i64} {
+module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", halfstep.input_slots = 2 : i64, halfstep.micro_batches = 1 : i64, halfstep.recipe = "{}", halfstep.state_bytes = 8192 : i64} {
   kernel.group @both [8](%x: f16[1], %g: f32[1]) -> (f32[1], f16[1], %g) {
     %y = arith.addf %x, %x : f32 loc("forward")
     %dy = arith.mulf %x, %x : f32 loc(fused<"gradient">["forward"])

@@ -11,6 +11,7 @@ std::string tensor(const std::string &type) { return "tensor<" + type + ">"; }
 void addPlaces(Samples &all) {
   struct Place {
     std::string part, whole, offsets, strides;
+    bool hasMuchAround = false;
   };
   auto sizesOf = [](const std::string &type) { // of "2x3xf64"
     std::string sizes = type.substr(0, type.rfind('x'));
@@ -26,7 +27,7 @@ void addPlaces(Samples &all) {
                                     {"4x2xf64", "4x6xf64", "0, 3", "1, 1"},
                                     {"2x6xf64", "5x6xf64", "1, 0", "2, 1"},
                                     {"2x1x3xf64", "3x4x5xf64", "1, 2, 4", "1, 1, -2"},
-                                    {"2x17x3xf64", "2x40x3xf64", "0, 5, 0", "1, 2, 1"}}) {
+                                    {"2x17x3xf64", "2x40x3xf64", "0, 5, 0", "1, 2, 1", true}}) {
     std::string place = "{offsets = array<i64: " + p.offsets +
                         ">, strides = array<i64: " + p.strides + ">, sizes = array<i64: ";
     all.push_back({"slice",
@@ -35,13 +36,15 @@ void addPlaces(Samples &all) {
                    "%y = train.slice %0 " + place + sizesOf(p.part) + ">} : (" + tensor(p.whole) +
                        ") -> " + tensor(p.part),
                    p.part});
-    // With a constant and with a computed value around it.
-    all.push_back({"pad",
-                   "movement",
-                   {{p.part}, {"f64"}},
-                   "%y = train.pad %0, %1 " + place + sizesOf(p.whole) + ">} : (" + tensor(p.part) +
-                       ", tensor<f64>) -> " + tensor(p.whole),
-                   p.whole});
+    // With a constant and with a computed value around it. The gradient of that is a sum over all
+    // around the part, whose roundings no bound of a single op covers where that is much.
+    if (!p.hasMuchAround)
+      all.push_back({"pad",
+                     "movement",
+                     {{p.part}, {"f64"}},
+                     "%y = train.pad %0, %1 " + place + sizesOf(p.whole) + ">} : (" +
+                         tensor(p.part) + ", tensor<f64>) -> " + tensor(p.whole),
+                     p.whole});
     all.push_back({"pad",
                    "movement",
                    {{p.part}},

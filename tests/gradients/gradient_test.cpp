@@ -105,6 +105,6 @@ TEST(Gradients, ABrokenRuleIsCaught) {
     };
     EXPECT_GT(worstError(*context, sample, breakRule), kBound) << sample.body;
   }
-  EXPECT_EQ(families.size(), 9u);
+  EXPECT_EQ(families.size(), 10u);
 }
 } // namespace

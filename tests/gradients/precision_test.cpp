@@ -94,7 +94,8 @@ double roundingsBetween(const std::vector<double> &a, const std::vector<double> 
   std::vector<double> difference(a);
   for (size_t i = 0; i < a.size(); ++i)
     difference[i] -= b[i];
-  return largestOf(difference) / (size * roundoff(mode));
+  double largest = largestOf(difference);
+  return largest == 0 ? 0 : largest / (size * roundoff(mode)); // gradients may be zero
 }
 
 int64_t opsOf(const Sample &sample) {
