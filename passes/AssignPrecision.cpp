@@ -19,6 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/Matchers.h"
 #include "passes/Access.h"
 #include "passes/ParameterClass.h"
 #include "passes/Passes.h"
@@ -98,15 +99,29 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
     case Precision::Unrounded:
       return {f32, "category"};
     case Precision::Widest:
-      // Two 16-bit types meet in f32, which holds both.
+      // Two 16-bit types meet in f32, which holds both; so do a 16-bit type and a number beyond it.
       for (Value operand : op->getOperands()) {
         Type element = getElementTypeOrSelf(operand.getType());
-        if (isNarrow(element) && element != widest && !isUniformConstant(operand))
+        if (isUniformConstant(operand) ? isNarrow(widest) && isBeyond(operand, widest)
+                                       : isNarrow(element) && element != widest)
           return {f32, "widened"};
       }
       return {widest, isNarrow(widest) ? "policy" : "widened"};
     }
     llvm_unreachable("category");
+  }
+
+  /// Whether a constant becomes zero or infinite in `type`: an eps of 1e-8, a mask of -1e9.
+  static bool isBeyond(Value constant, Type type) {
+    SplatElementsAttr splat;
+    if (!matchPattern(resolve(constant).root, m_Constant(&splat)) ||
+        !isa<FloatType>(splat.getElementType()))
+      return false;
+    APFloat value = splat.getSplatValue<APFloat>(), narrow = value;
+    bool losesInfo;
+    narrow.convert(cast<FloatType>(type).getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                   &losesInfo);
+    return narrow.isZero() != value.isZero() || narrow.isInfinity() != value.isInfinity();
   }
 
   Value castTo(OpBuilder &builder, Location location, Value value, Type element) {
@@ -157,8 +172,8 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
       if (!isa<FloatType>(tensor.getElementType()))
         continue;
       // Only a step has an @init and an @update, which write the copies.
-      bool trained = function.getArgAttr(index, attr::kTrainable) &&
-                     getOperation().lookupSymbol("micro");
+      bool trained =
+          function.getArgAttr(index, attr::kTrainable) && getOperation().lookupSymbol("micro");
       if (parameter && mode == "half") {
         argument.setType(tensor.clone(half));
       } else if (parameter && mode == "half-grad" && trained && lowParameters.contains(parameter)) {
@@ -175,9 +190,9 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
     }
   }
 
-  /// Adjoints have the type of their primal. Under autocast a weight, or a view of one, is read in 16
-  /// bits through one cast, whose adjoint is 16 bits wide and is widened: what half-grad leaves out
-  /// is the widening.
+  /// Adjoints have the type of their primal. Under autocast a weight, or a view of one, is read in
+  /// 16 bits through one cast, whose adjoint is 16 bits wide and is widened: what half-grad leaves
+  /// out is the widening.
   void assignAdjoint(AdjointOp adjoint) {
     auto primal = cast<RankedTensorType>(adjoint.getPrimal().getType());
     Attribute policy = StringAttr::get(&getContext(), "policy");
@@ -219,8 +234,8 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
         assign(&op);
     }
     // The outside sees the outputs, losses and metrics that the file declares; gradients are ours.
-    // Of an output in 16 bits the host gets these, and widens them while it writes: twice the memory
-    // would hold nothing more.
+    // Of an output in 16 bits the host gets these, and widens them while it writes: twice the
+    // memory would hold nothing more.
     Operation *terminator = function.front().getTerminator();
     OpBuilder builder(terminator);
     for (OpOperand &operand : terminator->getOpOperands()) {
@@ -256,6 +271,10 @@ struct AssignPrecision : halfstep::impl::AssignPrecisionPassBase<AssignPrecision
     if (failed(readOptions()) || failed(refuseF64()))
       return signalPassFailure();
     lowParameters = findLowParameters(getOperation(), pins);
+    if (mode == "half" && getOperation().lookupSymbol("micro"))
+      emitRemark(getOperation().getLoc())
+          << "16-bit weights lose updates below 2^-" << (half.isF16() ? 12 : 9)
+          << " of themselves; --precision half-grad keeps f32 masters";
     for (auto function : getOperation().getOps<func::FuncOp>())
       assignFunction(function);
     for (const std::string &text : pins.unused()) {

@@ -83,6 +83,30 @@ std::vector<Case> reductions() {
          typed(std::string("%y = train.mean %x {axes = array<i64: ") + axis + ">}", {x}, result),
          {{"x", 65504}},
          65504});
+  // Divided before it is added up, each term would be zero in f16.
+  cases.push_back(
+      {"MeanOfSmall",
+       "1x1xf16",
+       {{"x", "1024x1024xf16"}},
+       typed("%y = train.mean %x {axes = array<i64: 0, 1>}", {"1024x1024xf16"}, "1x1xf16"),
+       {{"x", 0x1p-13}},
+       0x1p-13});
+  // The identities of maxima are below all numbers.
+  for (auto [name, x, axis, result] : {std::tuple{"MaxOfRows", "3x33xf16", "1", "3x1xf16"},
+                                       {"MaxOfColumns", "33x3xf16", "0", "1x3xf16"}})
+    cases.push_back(
+        {name,
+         result,
+         {{"x", x}},
+         typed(std::string("%y = train.max %x {axes = array<i64: ") + axis + ">}", {x}, result),
+         {{"x", -5}},
+         -5});
+  cases.push_back({"SoftmaxOfNegatives",
+                   "1x32xf16",
+                   {{"x", "1x32xf16"}},
+                   typed("%y = train.softmax %x {axis = 1 : i64}", {"1x32xf16"}, "1x32xf16"),
+                   {{"x", -5}},
+                   0x1p-5});
   for (std::string op : {"softmax", "log_softmax"})
     for (auto [name, type, axis] :
          {std::tuple{"Rows", "2x1024xf16", "1"}, {"Columns", "1024x3xf16", "0"}})

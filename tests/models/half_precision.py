@@ -9,7 +9,7 @@ import numpy
 import onnx
 from onnx import TensorProto, helper
 
-from support import Program, halfstep, logged, output
+from support import Program, halfstep, logged, output, run
 
 # The bounds of a whole trajectory: 16-bit kernels differ from PyTorch's in the order of their sums.
 BOUNDS = {"fp16": 5e-3, "bf16": 2e-2}
@@ -70,26 +70,28 @@ class HalfPrecisionTest(unittest.TestCase):
         onnx.save(model, path)
         return path
 
-    def graph(self, nodes, opset, weight):
-        """An ONNX file of nodes from x [batch, 1] and w to y [batch, 1]."""
+    def graph(self, nodes, opset, weight, *others, features=1):
+        """An ONNX file of nodes from x [batch, features] and w to y [batch, 1]."""
         path = self.folder / "graph.onnx"
         graph = helper.make_graph(
             nodes, "graph",
-            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 1])],
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", features])],
             [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 1])],
-            [onnx.numpy_helper.from_array(weight, "w")])
+            [onnx.numpy_helper.from_array(weight, "w"), *others])
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)],
                                     ir_version=8), path)
         return path
 
-    def step(self, model, x, mode, *options):
+    def step(self, model, x, mode, *options, code=0):
         """One step of SGD with lr 1 on the mean of the output; returns the checkpoint's weights."""
         data, checkpoint = self.folder / "x.npy", self.folder / f"{mode}.safetensors"
         numpy.save(data, x)
         log = self.folder / "log.jsonl"
-        halfstep("train", model, "--batch", len(x), "--loss", "mean", "--optimizer", "sgd:lr=1",
-                 "--precision", mode, "--steps", 1, "--data", f"x={data}", "--save", checkpoint,
-                 "--log", log, "--force", *options)
+        message = halfstep("train", model, "--batch", len(x), "--loss", "mean", "--optimizer",
+                           "sgd:lr=1", "--precision", mode, "--steps", 1, "--data", f"x={data}",
+                           "--save", checkpoint, "--log", log, "--force", *options, code=code)
+        if code:
+            return message
         halfstep("export", model, "--weights", checkpoint, "-o", self.folder / "out.onnx")
         trained = onnx.load(self.folder / "out.onnx")
         weights = {t.name: onnx.numpy_helper.to_array(t) for t in trained.graph.initializer}
@@ -164,6 +166,56 @@ class HalfPrecisionTest(unittest.TestCase):
                                           "--loss-scale", "none")
                 self.assertEqual(loss, 360000)
                 numpy.testing.assert_array_equal(weights["w"], numpy.full((1, 4), -300.0))
+
+    def test_a_pinned_node_computes_what_16_bits_do_not_hold(self):
+        """40,000 + 40,000, and a product of 121,445 elements: f16 has no such numbers."""
+        add = [helper.make_node("MatMul", ["x", "w"], ["h"], "product"),
+               helper.make_node("Mul", ["h", "w"], ["g"], "scaled"),
+               helper.make_node("Add", ["h", "g"], ["y"], "sum")]
+        model = self.graph(add, 17, numpy.ones((1, 1), numpy.float32))
+        x = numpy.full((1, 1), 40000, numpy.float32)
+        message = self.step(model, x, "autocast", "--pin", "scaled=fp16", "--pin", "sum=fp16",
+                            "--loss-scale", "none", code=3)
+        self.assertRegex(message, "loss")
+        self.assertEqual(self.step(model, x, "autocast", "--pin", "sum=fp32", "--loss-scale",
+                                   "none")[1], 80000)
+        matmul = [helper.make_node("MatMul", ["x", "w"], ["y"], "product")]
+        model = self.graph(matmul, 17, numpy.full((121445, 1), 2, numpy.float32), features=121445)
+        x = numpy.full((1, 121445), 2, numpy.float32)
+        self.step(model, x, "half-grad", "--loss-scale", "none", code=3)
+        self.assertEqual(self.step(model, x, "half-grad", "--pin", "product=fp32", "--loss-scale",
+                                   "none")[1], 485780)
+
+    def test_masks_beyond_f16_mask(self):
+        """Where(mask, x, -1e9) in front of a softmax: what is masked has probability 0, and where
+        all is masked nothing becomes NaN."""
+        fill = onnx.numpy_helper.from_array(numpy.float32(-1e9))
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], "product"),
+                 helper.make_node("Constant", [], ["fill"], "fill", value=fill),
+                 helper.make_node("Where", ["mask", "h", "fill"], ["m"], "where"),
+                 helper.make_node("Softmax", ["m"], ["p"], "softmax", axis=-1),
+                 helper.make_node("ReduceMax", ["p"], ["y"], "top", axes=[1])]
+        for mask, top in (([True, False, False, False], 1), ([False] * 4, 0.25)):
+            model = self.graph(nodes, 17, numpy.ones((1, 4), numpy.float32),
+                               onnx.numpy_helper.from_array(numpy.array([mask]), "mask"))
+            for mode in ("autocast", "half-grad", "half"):
+                with self.subTest(mode, mask=mask):
+                    weights, loss = self.step(model, numpy.ones((2, 1), numpy.float32), mode,
+                                              "--loss-scale", "none")
+                    self.assertEqual(loss, top)
+                    numpy.testing.assert_array_equal(weights["w"], numpy.ones((1, 4)))
+
+    def test_a_resumed_scale_is_the_uninterrupted_one(self):
+        program, command = Program("mlp10", self.folder), self.folder / "train"
+        halfstep("compile", program.model, *program.recipe(), "--precision", "half-grad",
+                 "--loss-scale", "dynamic:growth_interval=7,init_scale=1024", "-o", command)
+        whole, part = self.folder / "whole.safetensors", self.folder / "part.safetensors"
+        log = self.folder / "log.jsonl"
+        run(command, *program.data(), "--steps", 40, "--save", whole, "--log", log)
+        self.assertGreater(logged(log, "scale")[-1], 1024)
+        run(command, *program.data(), "--steps", 20, "--save", part)
+        run(command, *program.data(), "--steps", 40, "--resume", part, "--save", part)
+        self.assertEqual(whole.read_bytes(), part.read_bytes())
 
     def test_overflow_of_the_forward_pass_stops_the_run(self):
         """1e5 is no f16 number: scaling the loss cannot help, and the run says so."""

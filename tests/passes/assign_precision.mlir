@@ -31,6 +31,8 @@
 // HG-SAME: tensor<8xf32> {train.parameter = "full", train.trainable}
 // HG-SAME: tensor<8x8xbf16> {train.gradient = "w"}, tensor<8xf32> {train.gradient = "full"}
 
+// RUN: halfstep-opt %s --assign-precision="mode=half half-type=bf16" -o %t 2>&1 | FileCheck %s --check-prefix=LOST
+// LOST: remark: 16-bit weights lose updates below 2^-9 of themselves; --precision half-grad keeps f32 masters
 // HALF-LABEL: func.func @micro
 // HALF-SAME: tensor<8x8xf16> {train.parameter = "w", train.trainable}
 // HALF: %[[E:.*]] = train.exp %{{.*}} : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -85,4 +87,34 @@ func.func @view(%x: tensor<4x8xf32> {train.input = "x"},
   %y = train.add %x, %v {train.category = 0 : i32} : (tensor<4x8xf32>, tensor<1x8xf32>) -> tensor<4x8xf32>
   %d = train.adjoint(%y) of %v : (tensor<4x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
   return %d : tensor<1x8xf32>
+}
+
+// A number that 16 bits do not hold takes its reader to f32.
+// AUTO-LABEL: func.func @constants
+// AUTO: train.add %{{.*}}, %{{.*}} {train.reason = "policy"} : (tensor<4x8xf16>, tensor<f16>)
+// AUTO: train.add %{{.*}}, %{{.*}} {train.reason = "widened"} : (tensor<4x8xf32>, tensor<f32>)
+// AUTO: train.mul %{{.*}}, %{{.*}} {train.reason = "widened"} : (tensor<4x8xf32>, tensor<f32>)
+func.func @constants(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>)
+    -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  %one = arith.constant dense<1.0> : tensor<f32>
+  %small = arith.constant dense<1.0e-8> : tensor<f32>
+  %large = arith.constant dense<-1.0e9> : tensor<f32>
+  %h = train.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %a = train.add %h, %one : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %b = train.add %h, %small : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %c = train.mul %h, %large : (tensor<4x8xf32>, tensor<f32>) -> tensor<4x8xf32>
+  return %a, %b, %c : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// One weight read by several products is cast once, for forward and backward.
+// RUN: halfstep-opt %s --assign-precision=mode=autocast --cse | FileCheck %s --check-prefix=ONCE
+// ONCE-LABEL: func.func @shared
+// ONCE: train.cast %arg1 to f16
+// ONCE-NOT: train.cast %arg1
+func.func @shared(%x: tensor<8x8xf32> {train.input = "x"},
+                  %w: tensor<8x8xf32> {train.parameter = "w", train.trainable}) -> tensor<8x8xf32> {
+  %0 = train.matmul %x, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = train.matmul %0, %w : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = train.matmul %1, %w {transB = true} : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
 }
