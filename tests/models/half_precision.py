@@ -186,6 +186,28 @@ class HalfPrecisionTest(unittest.TestCase):
         self.assertEqual(self.step(model, x, "half-grad", "--pin", "product=fp32", "--loss-scale",
                                    "none")[1], 485780)
 
+    def test_a_norm_of_parts_holds_large_rows(self):
+        """Layer normalisation as older exporters spell it, of rows whose variance of 10^6 is no f16
+        number: the powers and their mean are f32."""
+        constant = lambda name, number: helper.make_node(
+            "Constant", [], [name], name, value=onnx.numpy_helper.from_array(numpy.float32(number)))
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], "product"),
+                 helper.make_node("ReduceMean", ["h"], ["mean"], "mean", axes=[1]),
+                 helper.make_node("Sub", ["h", "mean"], ["d"], "centred"),
+                 constant("two", 2), helper.make_node("Pow", ["d", "two"], ["square"], "square"),
+                 helper.make_node("ReduceMean", ["square"], ["variance"], "variance", axes=[1]),
+                 constant("eps", 1e-12), helper.make_node("Add", ["variance", "eps"], ["v"], "eps_"),
+                 helper.make_node("Sqrt", ["v"], ["deviation"], "deviation"),
+                 helper.make_node("Div", ["d", "deviation"], ["n"], "normalised"),
+                 helper.make_node("ReduceMax", ["n"], ["y"], "top", axes=[1])]
+        model = self.graph(nodes, 17, numpy.array([[1000, -1000]], numpy.float32))
+        for mode in ("autocast", "half-grad"):
+            with self.subTest(mode):
+                weights, loss = self.step(model, numpy.ones((1, 1), numpy.float32), mode,
+                                          "--loss-scale", "none")
+                self.assertEqual(loss, 1)
+                self.assertTrue(numpy.isfinite(weights["w"]).all())
+
     def test_masks_beyond_f16_mask(self):
         """Where(mask, x, -1e9) in front of a softmax: what is masked has probability 0, and where
         all is masked nothing becomes NaN."""
