@@ -17,11 +17,17 @@ namespace halfstep {
 llvm::LogicalResult brokenPromise(mlir::Location location, llvm::StringRef phase,
                                   const llvm::Twine &what, const llvm::Twine &detail);
 
+/// One block in every function, without constants that are not one number. Holds behind every phase.
+llvm::LogicalResult verifyBodies(mlir::ModuleOp, llvm::StringRef phase);
+/// Each argument and result of @forward, @evaluate and @micro says what it is, and arguments have
+/// static shapes. Holds until the update phase, whose directory knows all values.
+llvm::LogicalResult verifySignatures(mlir::ModuleOp, llvm::StringRef phase);
+
 /// Static shapes; only train ops and constants; a place in the ONNX file for each.
 llvm::LogicalResult verifyImport(mlir::ModuleOp);
 /// A scalar loss of 32 bits or more, and a gradient of its shape for what is trained.
 llvm::LogicalResult verifyGrad(mlir::ModuleOp);
-/// No op but casts mixes float types; no adjoint is left.
+/// No op but casts mixes float types; no adjoint is left; gradients as behind the grad phase.
 llvm::LogicalResult verifyPrecision(mlir::ModuleOp);
 /// The entry functions, all of whose arguments and results the directory knows; what the optimizer
 /// keeps is f32 or f64.

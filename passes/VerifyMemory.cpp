@@ -188,9 +188,15 @@ static LogicalResult verifyDirectory(ModuleOp module, uint64_t stateBytes) {
 
 LogicalResult halfstep::verifyMemory(ModuleOp module) {
   auto stateBytes = module->getAttrOfType<IntegerAttr>(attr::kStateBytes),
-       arenaBytes = module->getAttrOfType<IntegerAttr>(attr::kArenaBytes);
-  if (!stateBytes || !arenaBytes || !module->getAttrOfType<IntegerAttr>(attr::kInputSlots))
+       arenaBytes = module->getAttrOfType<IntegerAttr>(attr::kArenaBytes),
+       inputSlots = module->getAttrOfType<IntegerAttr>(attr::kInputSlots);
+  if (!stateBytes || !arenaBytes || !inputSlots)
     return broken(module.getLoc(), "no sizes of its buffers", "module attributes are missing");
+  if (stateBytes.getInt() < 0 || arenaBytes.getInt() < 0 || inputSlots.getInt() < 1 ||
+      inputSlots.getInt() > kMostInputSlots)
+    return broken(module.getLoc(), "sizes of buffers that none can have",
+                  "there are 1 to " + Twine(kMostInputSlots) +
+                      " input slots, and no negative numbers of bytes");
   if (failed(verifyDirectory(module, stateBytes.getInt())))
     return failure();
   Directory directory(module);

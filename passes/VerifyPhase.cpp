@@ -23,8 +23,8 @@ LogicalResult halfstep::brokenPromise(Location location, StringRef phase, const 
   auto diagnostic = emitError(location) << "the " << phase << " phase left " << what;
   diagnostic.attachNote() << "verify-phase: " << detail;
   diagnostic.attachNote()
-      << "help: this is a fault of halfstep, not of the model; please report it "
-         "with the files that --dump-phases DIR writes";
+      << "help: unless somebody has edited the module, this is a fault of halfstep, not of the "
+         "model; please report it with the files that --dump-phases DIR writes";
   return diagnostic;
 }
 
@@ -54,15 +54,9 @@ static LogicalResult forEachOp(ModuleOp module,
 }
 
 LogicalResult halfstep::verifyImport(ModuleOp module) {
-  if (failed(verifyFunctions(module, "import", {"forward"})))
+  if (failed(verifyFunctions(module, "import", {"forward"})) ||
+      failed(verifySignatures(module, "import")))
     return failure();
-  auto forward = module.lookupSymbol<func::FuncOp>("forward");
-  for (Type type : forward.getArgumentTypes()) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor || !tensor.hasStaticShape())
-      return brokenPromise(forward.getLoc(), "import", "a shape that is not static",
-                           "an argument of @forward is " + text(type));
-  }
   return forEachOp(module, [](Operation *op) -> LogicalResult {
     if (!isa<train::TrainDialect>(op->getDialect()) && !isa<arith::ConstantOp>(op))
       return brokenPromise(op->getLoc(), "import", "an op that is not one of the train dialect",
@@ -75,43 +69,64 @@ LogicalResult halfstep::verifyImport(ModuleOp module) {
   });
 }
 
-LogicalResult halfstep::verifyGrad(ModuleOp module) {
-  auto micro = module.lookupSymbol<func::FuncOp>("micro");
-  if (!micro) // runs forward only
-    return verifyFunctions(module, "grad", {"forward"});
-  if (failed(verifyFunctions(module, "grad", {"forward", "evaluate"})))
-    return failure();
+/// @micro returns a loss and the gradient of every trained parameter, and has one seed.
+static LogicalResult verifyGradients(func::FuncOp micro, StringRef phase) {
   llvm::StringMap<Type> trained;
-  for (unsigned i = 0; i < micro.getNumArguments(); ++i)
-    if (micro.getArgAttr(i, attr::kTrainable))
-      trained[micro.getArgAttrOfType<StringAttr>(i, attr::kParameter)] =
-          micro.getArgumentTypes()[i];
+  unsigned seeds = 0;
+  for (unsigned i = 0; i < micro.getNumArguments(); ++i) {
+    seeds += bool(micro.getArgAttr(i, attr::kSeed));
+    if (!micro.getArgAttr(i, attr::kTrainable))
+      continue;
+    auto copied = micro.getArgAttrOfType<StringAttr>(i, attr::kCopy);
+    trained[copied ? copied : micro.getArgAttrOfType<StringAttr>(i, attr::kParameter)] =
+        micro.getArgumentTypes()[i];
+  }
+  if (seeds != 1 || micro.getNumResults() == 0 || !micro.getResultAttr(0, attr::kMetric))
+    return brokenPromise(micro.getLoc(), phase, "a backward pass without loss or seed",
+                         "@micro must have one argument with train.seed, and the loss as its first "
+                         "result");
 
   for (unsigned i = 0; i < micro.getNumResults(); ++i) {
     auto type = cast<RankedTensorType>(micro.getResultTypes()[i]);
     if (micro.getResultAttr(i, attr::kMetric) &&
-        (type.getRank() != 0 || type.getElementTypeBitWidth() < 32))
-      return brokenPromise(micro.getLoc(), "grad", "a loss that is not a number of f32 or f64",
+        (i > 0 || type.getRank() != 0 || !isa<FloatType>(type.getElementType()) ||
+         type.getElementTypeBitWidth() < 32))
+      return brokenPromise(micro.getLoc(), phase, "a loss that is not a number of f32 or f64",
                            "result " + Twine(i) + " of @micro is " + text(type));
     auto name = micro.getResultAttrOfType<StringAttr>(i, attr::kGradient);
     if (!name)
       continue;
     auto parameter = trained.find(name);
-    if (parameter == trained.end() ||
+    if (parameter == trained.end() || !isa<FloatType>(type.getElementType()) ||
         cast<RankedTensorType>(parameter->second).getShape() != type.getShape())
-      return brokenPromise(micro.getLoc(), "grad", "a gradient that no trained parameter has",
+      return brokenPromise(micro.getLoc(), phase, "a gradient that no trained parameter has",
                            "result " + Twine(i) + " of @micro, of '" + name.getValue() + "', is " +
                                text(type));
     trained.erase(parameter);
   }
   if (!trained.empty())
-    return brokenPromise(micro.getLoc(), "grad", "a trained parameter without gradient",
+    return brokenPromise(micro.getLoc(), phase, "a trained parameter without gradient",
                          "@micro has no result train.gradient = \"" + trained.begin()->first() +
                              "\"");
   return success();
 }
 
+/// The functions of a model that is trained, or the one of a model that only runs forward.
+static LogicalResult verifyTraining(ModuleOp module, StringRef phase) {
+  auto micro = module.lookupSymbol<func::FuncOp>("micro");
+  SmallVector<StringRef> functions{"forward"};
+  if (micro)
+    functions.push_back("evaluate");
+  return failure(failed(verifyFunctions(module, phase, functions)) ||
+                 failed(verifySignatures(module, phase)) ||
+                 (micro && failed(verifyGradients(micro, phase))));
+}
+
+LogicalResult halfstep::verifyGrad(ModuleOp module) { return verifyTraining(module, "grad"); }
+
 LogicalResult halfstep::verifyPrecision(ModuleOp module) {
+  if (failed(verifyTraining(module, "precision")))
+    return failure();
   return forEachOp(module, [](Operation *op) -> LogicalResult {
     if (isa<train::AdjointOp>(op))
       return brokenPromise(op->getLoc(), "precision", "an adjoint",
@@ -185,7 +200,7 @@ struct VerifyPhase : halfstep::impl::VerifyPhasePassBase<VerifyPhase> {
       emitError(getOperation().getLoc()) << "verify-phase: there is no phase '" << phase << "'";
       return signalPassFailure();
     }
-    if (failed(verify(getOperation())))
+    if (failed(verifyBodies(getOperation(), phase)) || failed(verify(getOperation())))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

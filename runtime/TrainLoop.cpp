@@ -297,7 +297,6 @@ std::optional<Anomaly> Training::replay(const Record &skipped, uint64_t epoch,
                                         uint64_t stepOfEpoch) {
   session.writeScalar(*session.find(HS_COUNTER, "iteration"), double(done - 1));
   session.writeScalar(*session.find(HS_HYPERPARAMETER, "scale"), skipped.scale);
-  data->cancelPrefetch(); // which is of batches behind
   for (uint64_t i = 0; i < session.artefact().micro_batches; ++i) {
     bindMicroBatch(epoch, stepOfEpoch, i);
     if (std::optional<Anomaly> anomaly = runChecked(session, HS_MICRO))

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HALFSTEP_ABI_VERSION 5u
+#define HALFSTEP_ABI_VERSION 6u
 
 /* Storage types. HS_BOOL is one byte, 0 or 1. */
 typedef enum hs_type {

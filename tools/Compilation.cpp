@@ -80,7 +80,16 @@ LogicalResult Compilation::load() {
 LogicalResult Compilation::parseModule() {
   if (!llvm::sys::fs::exists(options.model))
     return error("no such file");
-  model.module = parseSourceFile<ModuleOp>(options.model, &mlirContext);
+  {
+    // The parser goes on behind an error; what it says then is a consequence.
+    bool hasFailed = false;
+    ScopedDiagnosticHandler onlyFirst(&mlirContext, [&](Diagnostic &diagnostic) {
+      bool isRepeated = hasFailed && diagnostic.getSeverity() == DiagnosticSeverity::Error;
+      hasFailed |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
+      return success(isRepeated); // else the handler behind this one has it
+    });
+    model.module = parseSourceFile<ModuleOp>(options.model, &mlirContext);
+  }
   if (!model.module)
     return failure();
   isParsed = true;

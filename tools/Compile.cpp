@@ -47,8 +47,10 @@ static FailureOr<std::string> emit(Compilation &compilation, llvm::StringRef for
 static LogicalResult write(Compilation &compilation, llvm::StringRef form, const std::string &out) {
   bool isExecutable = form == "executable";
   FailureOr<llvm::ArrayRef<Weight>> weights = compilation.weights();
+  if (failed(weights))
+    return failure();
   FailureOr<std::string> bytes = emit(compilation, isExecutable ? "shared" : form);
-  if (failed(weights) || failed(bytes))
+  if (failed(bytes))
     return failure();
   runtime::checkIsNoInput("-o", out, compilation.inputs());
   if (!isExecutable) {
