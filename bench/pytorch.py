@@ -19,11 +19,22 @@ from torch import nn
 
 from memory import peak_megabytes
 
+
+class Keknet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer1 = nn.Conv2d(3, 64, 3, padding=1)
+
+    def forward(self, x):
+        return self.layer1(x)
+
+
 MODELS = {
     "linear8": lambda: nn.Linear(8, 1),
     "mlp10": lambda: nn.Sequential(nn.Linear(10, 10), nn.ReLU(), nn.Linear(10, 1)),
     "digits_mlp": lambda: nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 64),
                                         nn.ReLU(), nn.Linear(64, 10)),
+    "keknet_555": Keknet,
 }
 LOSSES = {
     "mean": lambda y, label: y.float().mean(),  # the usual loss scale is beyond fp16
@@ -31,7 +42,8 @@ LOSSES = {
     "cross-entropy": nn.functional.cross_entropy,
 }
 # In the form that was faster on these models: fused for Adam, not for SGD.
-OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": functools.partial(torch.optim.Adam, fused=True)}
+OPTIMIZERS = {"sgd": torch.optim.SGD, "rmsprop": torch.optim.RMSprop,
+              "adam": functools.partial(torch.optim.Adam, fused=True)}
 
 
 class Training:

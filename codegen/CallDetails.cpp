@@ -61,8 +61,8 @@ public:
     spatial(sliding.strides, 1);
     spatial(sliding.dilations, 1);
     spatial(sliding.pads.take_front(kernel.size()), 0);
-    spatial(x.getShape().drop_front(2), 1);
-    spatial(y.getShape().drop_front(2), 1);
+    spatial(train::spatialSizes(x, sliding.channelsLast), 1);
+    spatial(train::spatialSizes(y, sliding.channelsLast), 1);
   }
   LogicalResult types(Operation *op, TypeRange tensors) {
     for (Type type : tensors) {
@@ -108,15 +108,18 @@ FailureOr<Constant *> halfstep::codegen::detailOf(table::GemmOp op, ConstantWrit
 
 FailureOr<Constant *> halfstep::codegen::detailOf(table::ConvOp op, ConstantWriter &c) {
   auto [x, w, y] = op.getConvolution();
+  bool isLast = op.getChannelsLast();
   int64_t groups = op.getGroups(), outputs = w.getDimSize(0) / groups;
+  int64_t inputs = w.getDimSize(isLast ? w.getRank() - 1 : 1);
   bool isPartial = op.getKind() == table::ConvKind::WeightGradient;
   Members members(c);
   members.number(uint32_t(op.getKind()));
   if (failed(members.types(op, {op.getA().getType(), op.getB().getType(), op.getC().getType()})))
     return failure();
-  members.numbers({x.getDimSize(0), groups, w.getDimSize(1), outputs});
+  members.number(isLast);
+  members.numbers({x.getDimSize(0), groups, inputs, outputs});
   members.numbers({isPartial ? typeOf(op.getC()).getDimSize(0) : 1});
-  members.window(w.getShape().drop_front(2), train::slidingOf(op), x, y);
+  members.window(train::spatialSizes(w, isLast), train::slidingOf(op), x, y);
   return members.address();
 }
 
@@ -127,7 +130,8 @@ FailureOr<Constant *> halfstep::codegen::detailOf(table::PoolOp op, ConstantWrit
   members.number(uint32_t(op.getKind()));
   if (failed(members.types(op, {x})))
     return failure();
-  members.numbers({x.getDimSize(0) * x.getDimSize(1)});
+  members.number(op.getChannelsLast());
+  members.numbers({x.getDimSize(0), x.getDimSize(op.getChannelsLast() ? x.getRank() - 1 : 1)});
   members.window(kernel, train::slidingOf(op), x, y);
   members.spatial(counted.take_front(kernel.size()), 0);
   members.spatial(counted.drop_front(kernel.size()), 0);

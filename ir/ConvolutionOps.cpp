@@ -6,15 +6,16 @@ using namespace mlir;
 using namespace halfstep::train;
 
 /// Sizes behind the batch and the channels.
-static ArrayRef<int64_t> spatialSizes(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape().drop_front(2);
+static ArrayRef<int64_t> sizesOf(Value value) {
+  return halfstep::train::spatialSizes(cast<RankedTensorType>(value.getType()),
+                                       /*channelsLast=*/false);
 }
 
 SmallVector<Expr> ConvOp::gradient(ExprBuilder &e, Expr dy) {
   ImplicitLocOpBuilder &b = e.builder;
-  return {e(b.create<ConvInputGradientOp>(dy.value, getW(), spatialSizes(getX()), getStrides(),
+  return {e(b.create<ConvInputGradientOp>(dy.value, getW(), sizesOf(getX()), getStrides(),
                                           getDilations(), getPads(), getGroups())),
-          e(b.create<ConvWeightGradientOp>(dy.value, getX(), spatialSizes(getW()), getStrides(),
+          e(b.create<ConvWeightGradientOp>(dy.value, getX(), sizesOf(getW()), getStrides(),
                                            getDilations(), getPads(), getGroups()))};
 }
 
@@ -24,7 +25,7 @@ SmallVector<Expr> MaxPoolOp::gradient(ExprBuilder &e, Expr dy) {
 }
 
 SmallVector<Expr> AveragePoolOp::gradient(ExprBuilder &e, Expr dy) {
-  return {e(e.builder.create<AveragePoolGradientOp>(dy.value, getKernel(), getStrides(),
-                                                    getDilations(), getPads(), getCountedPads(),
-                                                    spatialSizes(getX())))};
+  return {
+      e(e.builder.create<AveragePoolGradientOp>(dy.value, getKernel(), getStrides(), getDilations(),
+                                                getPads(), getCountedPads(), sizesOf(getX())))};
 }

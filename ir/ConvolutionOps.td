@@ -1,7 +1,8 @@
 //===- ConvolutionOps.td - Convolution and its adjoints -------------------===//
 //
 // x is [batch, channels, sizes...] with one to three spatial dimensions, w is [output channels,
-// channels of a group, kernel...]; the order is logical, layouts are a matter of the kernels phase.
+// channels of a group, kernel...]; the order is logical until `assign-layout`, which may make the
+// second dimension of all tensors of an op the last one: `channelsLast`.
 // `pads` holds what is padded in front of every spatial dimension, then what is padded behind.
 //
 //===----------------------------------------------------------------------===//
@@ -14,7 +15,8 @@ include "ir/OpBase.td"
 class Convolution<string mnemonic, dag operands_, dag attributes_, bit differentiable>
     : Train_Op<mnemonic, operands_,
                !con(attributes_, (ins DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
-                                      DenseI64ArrayAttr:$pads, I64Attr:$groups)),
+                                      DenseI64ArrayAttr:$pads, I64Attr:$groups,
+                                      UnitAttr:$channelsLast)),
                differentiable, [OwnEntry]> {
   let category = Low;
 }

@@ -15,13 +15,15 @@
 
 namespace halfstep::train {
 
-/// How a window moves over the spatial dimensions: all pads in front, then all behind.
+/// How a window moves over the spatial dimensions (all pads in front, then all behind), and where
+/// they are: behind the second dimension of every tensor, or in front of it.
 struct Sliding {
   llvm::ArrayRef<int64_t> strides, dilations, pads;
+  bool channelsLast = false;
 };
 /// Of an op or its adaptor.
 template <typename Op> Sliding slidingOf(Op op) {
-  return {op.getStrides(), op.getDilations(), op.getPads()};
+  return {op.getStrides(), op.getDilations(), op.getPads(), op.getChannelsLast()};
 }
 
 /// Where a part lies in a whole: its element i is the whole's element offsets + i strides.
@@ -30,6 +32,11 @@ struct Place {
 };
 /// Of an op or its adaptor.
 template <typename Op> Place placeOf(Op op) { return {op.getOffsets(), op.getStrides()}; }
+
+/// The sizes of [batch, channels, sizes...] or [batch, sizes..., channels]; none for a lower rank.
+llvm::ArrayRef<int64_t> spatialSizes(mlir::RankedTensorType type, bool channelsLast);
+/// [batch, sizes..., channels] as [batch, channels, sizes...].
+mlir::RankedTensorType channelsFirst(mlir::RankedTensorType type);
 
 class ShapeBuilder {
 public:
@@ -74,7 +81,7 @@ public:
   Shape slide(llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> kernel,
               const Sliding &sliding);
   /// [batch, output channels, ...] of x, [batch, channels, sizes...], and w, [output channels,
-  /// channels of a group, kernel...].
+  /// channels of a group, kernel...]; with channels last the second dimension of each is its last.
   Shape convolution(Tensor x, Tensor w, const Sliding &sliding, int64_t groups);
   /// The shape of x or w, of which `sizes` or `kernel` are the spatial sizes, if that makes a
   /// convolution of the shape of dy.

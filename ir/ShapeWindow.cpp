@@ -38,7 +38,34 @@ Shape ShapeBuilder::slide(ArrayRef<int64_t> sizes, ArrayRef<int64_t> kernel,
   return result;
 }
 
+ArrayRef<int64_t> halfstep::train::spatialSizes(RankedTensorType type, bool channelsLast) {
+  ArrayRef<int64_t> shape = type.getShape();
+  if (shape.size() < 3)
+    return {};
+  return channelsLast ? shape.drop_front().drop_back() : shape.drop_front(2);
+}
+
+RankedTensorType halfstep::train::channelsFirst(RankedTensorType type) {
+  SmallVector<int64_t> shape(type.getShape());
+  if (shape.size() > 2)
+    std::rotate(shape.begin() + 1, shape.end() - 1, shape.end());
+  return type.clone(shape);
+}
+
+/// The rule for channels first, where the layout is another.
+static Sliding inPlanes(Sliding sliding) {
+  sliding.channelsLast = false;
+  return sliding;
+}
+static Shape channelsLast(Shape shape) {
+  if (succeeded(shape))
+    std::rotate(shape->begin() + 1, shape->begin() + 2, shape->end());
+  return shape;
+}
+
 Shape ShapeBuilder::convolution(Tensor x, Tensor w, const Sliding &sliding, int64_t groups) {
+  if (sliding.channelsLast)
+    return channelsLast(convolution(channelsFirst(x), channelsFirst(w), inPlanes(sliding), groups));
   if (x.getRank() < 3 || w.getRank() != x.getRank())
     return error("needs x and w of one rank, 3 or more, not " + Twine(x.getRank()) + " and " +
                  Twine(w.getRank()));
@@ -60,6 +87,9 @@ static bool fits(const Shape &forward, ShapeBuilder::Tensor dy) {
 
 Shape ShapeBuilder::convolutionInput(Tensor dy, Tensor w, ArrayRef<int64_t> sizes,
                                      const Sliding &sliding, int64_t groups) {
+  if (sliding.channelsLast)
+    return channelsLast(
+        convolutionInput(channelsFirst(dy), channelsFirst(w), sizes, inPlanes(sliding), groups));
   if (dy.getRank() < 3 || w.getRank() < 3)
     return error("needs dy and w of rank 3 or more");
   SmallVector<int64_t> x{dy.getDimSize(0), w.getDimSize(1) * groups};
@@ -71,6 +101,9 @@ Shape ShapeBuilder::convolutionInput(Tensor dy, Tensor w, ArrayRef<int64_t> size
 
 Shape ShapeBuilder::convolutionWeight(Tensor dy, Tensor x, ArrayRef<int64_t> kernel,
                                       const Sliding &sliding, int64_t groups) {
+  if (sliding.channelsLast)
+    return channelsLast(
+        convolutionWeight(channelsFirst(dy), channelsFirst(x), kernel, inPlanes(sliding), groups));
   if (dy.getRank() < 3 || x.getRank() < 3 || groups < 1)
     return error("needs dy and x of rank 3 or more and at least one group");
   SmallVector<int64_t> w{dy.getDimSize(1), x.getDimSize(1) / groups};
@@ -81,6 +114,8 @@ Shape ShapeBuilder::convolutionWeight(Tensor dy, Tensor x, ArrayRef<int64_t> ker
 }
 
 Shape ShapeBuilder::pool(Tensor x, ArrayRef<int64_t> kernel, const Sliding &sliding) {
+  if (sliding.channelsLast)
+    return channelsLast(pool(channelsFirst(x), kernel, inPlanes(sliding)));
   if (x.getRank() < 3)
     return error("needs x of rank 3 or more");
   Shape spatial = slide(x.getShape().drop_front(2), kernel, sliding);
@@ -105,6 +140,8 @@ Shape ShapeBuilder::averagePool(Tensor x, ArrayRef<int64_t> kernel, const Slidin
 
 Shape ShapeBuilder::poolInput(Tensor dy, ArrayRef<int64_t> sizes, ArrayRef<int64_t> kernel,
                               const Sliding &sliding) {
+  if (sliding.channelsLast)
+    return channelsLast(poolInput(channelsFirst(dy), sizes, kernel, inPlanes(sliding)));
   if (dy.getRank() < 3)
     return error("needs dy of rank 3 or more");
   SmallVector<int64_t> x{dy.getDimSize(0), dy.getDimSize(1)};

@@ -143,7 +143,8 @@ def ConvOp : Entry<"conv", [Pure]> {
   }];
   let arguments = (ins ConvKindAttr:$kind, AnyStaticShapeTensor:$a, AnyStaticShapeTensor:$b,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
-                       DenseI64ArrayAttr:$pads, I64Attr:$groups, OptionalAttr<SliceArrayAttr>:$slices);
+                       DenseI64ArrayAttr:$pads, I64Attr:$groups, UnitAttr:$channelsLast,
+                       OptionalAttr<SliceArrayAttr>:$slices);
   let results = (outs AnyStaticShapeTensor:$c);
   let assemblyFormat = "$kind $a `,` $b attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
@@ -159,7 +160,8 @@ def PoolOp : Entry<"pool", [Pure]> {
   let arguments = (ins PoolKindAttr:$kind, Variadic<AnyStaticShapeTensor>:$inputs,
                        DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
                        DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads,
-                       DenseI64ArrayAttr:$countedPads, OptionalAttr<SliceArrayAttr>:$slices);
+                       DenseI64ArrayAttr:$countedPads, UnitAttr:$channelsLast,
+                       OptionalAttr<SliceArrayAttr>:$slices);
   let results = (outs AnyStaticShapeTensor:$output);
   let assemblyFormat = "$kind $inputs attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;

@@ -3,7 +3,7 @@
 // A window of `kernel` points slides over the spatial dimensions of x, [batch, channels, sizes...].
 // `pads` holds what is padded in front of every spatial dimension, then what is padded behind: as
 // much as it takes for the number of windows that the model asks for. Padding takes no part.
-// Global pooling is a window as large as x, or a mean.
+// `channelsLast` as in ConvolutionOps.td. Global pooling is a window as large as x, or a mean.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,8 @@ include "ir/OpBase.td"
 class Pool<string mnemonic, dag operands_, dag attributes_, bit differentiable>
     : Train_Op<mnemonic, operands_,
                !con((ins DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$strides,
-                         DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads), attributes_),
+                         DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads), attributes_,
+                    (ins UnitAttr:$channelsLast)),
                differentiable, [OwnEntry]> {
   let category = Widest;
 }
@@ -27,8 +28,8 @@ def MaxPoolOp : Pool<"max_pool", (ins AnyStaticShapeTensor:$x), (ins), 1> {
 def MaxPoolGradientOp
     : Pool<"max_pool_gradient", (ins AnyStaticShapeTensor:$x, AnyStaticShapeTensor:$dy), (ins), 0> {
   let summary = "dy at the first of the largest numbers under each window, as PyTorch has it";
-  let shape = [{e.poolInput(dy, x.getShape().drop_front(std::min<int64_t>(2, x.getRank())),
-                            adaptor.getKernel(), slidingOf(adaptor))}];
+  let shape = [{e.poolInput(dy, spatialSizes(x, adaptor.getChannelsLast()), adaptor.getKernel(),
+                            slidingOf(adaptor))}];
 }
 
 // The divisor of a window is the number of its points in x or in the padding that counts: none, or

@@ -102,6 +102,14 @@ bool halfstep::isContiguous(const Access &access, ArrayRef<int64_t> sizes) {
              cast<RankedTensorType>(access.root.getType()).getNumElements();
 }
 
+Value halfstep::createCopy(ImplicitLocOpBuilder &b, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto identity = [](ArrayRef<Expr> arguments) -> SmallVector<Expr> { return {arguments.front()}; };
+  return buildMap(b, {value}, Precision::Widest, type.getShape(), {type.getElementType()}, identity)
+      .front()
+      .value;
+}
+
 /// `depth` bounds what readers compute again: an expression may have many paths to one constant.
 static bool isUniform(Value value, unsigned depth) {
   Operation *op = resolve(value).root.getDefiningOp();

@@ -10,6 +10,7 @@
 
 #include "ir/Shape.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Value.h"
 #include <optional>
 
@@ -51,6 +52,9 @@ bool isContiguous(const Access &access, llvm::ArrayRef<int64_t> sizes);
 /// The strides of a view of sizes `from`, seen as sizes `to`; nullopt if no strides express it.
 std::optional<Sizes> reshapeStrides(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> strides,
                                     llvm::ArrayRef<int64_t> to);
+
+/// A copy of `value` in memory, row-major: a `train.map` that yields its operand.
+mlir::Value createCopy(mlir::ImplicitLocOpBuilder &builder, mlir::Value value);
 
 /// Whether all elements of `value` are one number that is known now: a splat constant, or an
 /// elementwise op on such values, a few levels deep (seeds, counts). Readers compute it themselves;

@@ -190,17 +190,10 @@ void duplicate(Operation *op) {
       use.set(b.clone(*op)->getResult(0));
 }
 
-/// `value` repeated to `sizes`, in memory of its own.
-Value copy(ImplicitLocOpBuilder &b, Value value, ArrayRef<int64_t> sizes) {
-  return buildMap(b, {value}, Precision::Widest, sizes, {typeOf(value).getElementType()},
-                  [](ArrayRef<Expr> arguments) -> SmallVector<Expr> { return {arguments.front()}; })
-      .front()
-      .value;
-}
-
 void insertPadded(PadOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
-  Value filled = copy(b, op.getValue(), op.getSizes());
+  Value repeated = b.create<BroadcastOp>(op.getValue(), op.getSizes());
+  Value filled = createCopy(b, repeated);
   op.replaceAllUsesWith(
       b.create<InsertOp>(op.getX(), filled, op.getOffsets(), op.getStrides(), op.getSizes())
           .getResult());
@@ -242,7 +235,7 @@ void materialise(OpOperand &operand, bool isWhole) {
   if (isStored && (isWhole ? isContiguous(access, sizes) : isRange(access, sizes)))
     return;
   ImplicitLocOpBuilder b(value.getLoc(), operand.getOwner());
-  operand.set(copy(b, value, sizes));
+  operand.set(createCopy(b, value));
 }
 
 struct NormaliseForKernels : halfstep::impl::NormaliseForKernelsPassBase<NormaliseForKernels> {

@@ -14,6 +14,9 @@
 
 namespace halfstep {
 
+/// Which layout `assign-layout` gives a region.
+enum class Layout { ByCost, ChannelsFirst, ChannelsLast };
+
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 

@@ -186,6 +186,30 @@ def ExpandCompositesPass : Pass<"expand-composites", "::mlir::ModuleOp"> {
   let dependentDialects = ["::halfstep::train::TrainDialect"];
 }
 
+def AssignLayoutPass : Pass<"assign-layout", "::mlir::ModuleOp"> {
+  let summary = "Choose where the channels of convolutions and poolings lie";
+  let description = [{
+    Regions of convolutions, poolings and the elementwise ops between them get one layout, by the
+    measured cost of their ops in either; where channels come last, values are transposed where they
+    enter and leave the region.
+
+        %1 = train.conv %x, %w
+        %2 = train.relu %1
+    =>
+        %0 = train.transpose %x {permutation = [0, 2, 3, 1]}     // and of %w
+        %1 = train.conv %0, %v {channelsLast}
+        %2 = train.relu %1
+        %3 = train.transpose %2 {permutation = [0, 3, 1, 2]}
+  }];
+  let options = [
+    Option<"layout", "layout", "::halfstep::Layout", "::halfstep::Layout::ByCost", "of all regions",
+           [{::llvm::cl::values(
+                 clEnumValN(::halfstep::Layout::ByCost, "by-cost", "what costs less"),
+                 clEnumValN(::halfstep::Layout::ChannelsFirst, "channels-first", "as they come"),
+                 clEnumValN(::halfstep::Layout::ChannelsLast, "channels-last", "transposed"))}]>];
+  let dependentDialects = ["::halfstep::train::TrainDialect"];
+}
+
 def NormaliseForKernelsPass : Pass<"normalise-for-kernels", "::mlir::ModuleOp"> {
   let summary = "Bring programs into the forms that fusion knows";
   let description = [{

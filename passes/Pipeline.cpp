@@ -49,6 +49,7 @@ void buildKernels(OpPassManager &pm, const Recipe &) {
   pm.addPass(createExpandCompositesPass());
   // What the expansions of forward and backward have in common is computed once.
   addSimplification(pm);
+  pm.addPass(createAssignLayoutPass());
   pm.addPass(createNormaliseForKernelsPass());
   // Not CSE, which would share again what was duplicated on purpose.
   pm.addPass(createCanonicalizerPass());

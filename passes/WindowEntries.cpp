@@ -28,7 +28,7 @@ template <typename Op>
 static Value createConv(OpBuilder &b, Op op, ValueRange operands, ConvKind kind, Type result) {
   return b.create<table::ConvOp>(op.getLoc(), result, kind, operands[0], operands[1],
                                  op.getStrides(), op.getDilations(), op.getPads(), op.getGroups(),
-                                 ArrayAttr());
+                                 op.getChannelsLast(), ArrayAttr());
 }
 
 template <typename Op>
@@ -36,7 +36,7 @@ static Value createPool(OpBuilder &b, Op op, ValueRange operands, PoolKind kind,
                         ArrayRef<int64_t> countedPads) {
   return b.create<table::PoolOp>(op.getLoc(), op.getType(), kind, operands, op.getKernel(),
                                  op.getStrides(), op.getDilations(), op.getPads(), countedPads,
-                                 ArrayAttr());
+                                 op.getChannelsLast(), ArrayAttr());
 }
 
 Value halfstep::createWindowEntry(OpBuilder &b, Operation *op, ValueRange operands) {

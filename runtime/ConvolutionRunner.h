@@ -7,7 +7,7 @@
 #define HALFSTEP_RUNTIME_CONVOLUTIONRUNNER_H
 
 #include "runtime/Convolution.h"
-#include "runtime/Half.h"
+#include "runtime/Rows.h"
 #include "runtime/ThreadPool.h"
 #include "runtime/Window.h"
 
@@ -17,24 +17,12 @@
 namespace halfstep::runtime {
 
 //===------------------------------------------------------------------------------------------===//
-// Rows of numbers
+// Patches
 //===------------------------------------------------------------------------------------------===//
 
-// As in CpuKernels.h, every CPU that an artefact is for has AVX2.
-#define WITH_AVX2 __attribute__((target("avx2,fma")))
-
 template <typename To, typename From>
-WITH_AVX2 void convertRow(const From *from, int64_t step, int64_t count, To *to) {
-  for (int64_t i = 0; i < count; ++i)
-    if constexpr (std::is_same_v<To, From>)
-      to[i] = from[i * step];
-    else
-      narrow(widen(from[i * step]), to[i]);
-}
-
-template <typename To, typename From>
-WITH_AVX2 void gatherPatches(const hs_window &window, const From *x, int64_t begin, int64_t end,
-                             To *patches, int64_t leading) {
+WITH_AVX2 static void gatherPatches(const hs_window &window, const From *x, int64_t begin,
+                                    int64_t end, To *patches, int64_t leading) {
   forEachPoint(window, [&](const int64_t(&k)[3]) {
     forEachRow(window, k, begin, end, [&](const WindowRow &row) {
       To *to = patches + row.output;
@@ -51,8 +39,8 @@ WITH_AVX2 void gatherPatches(const hs_window &window, const From *x, int64_t beg
 }
 
 template <typename T>
-WITH_AVX2 void addPatches(const hs_window &window, const T *patches, int64_t leading, int64_t begin,
-                          int64_t end, T *x) {
+WITH_AVX2 static void addPatches(const hs_window &window, const T *patches, int64_t leading,
+                                 int64_t begin, int64_t end, T *x) {
   forEachPoint(window, [&](const int64_t(&k)[3]) {
     forEachRow(window, k, begin, end, [&](const WindowRow &row) {
       const T *from = patches + row.output + row.inside.first;
@@ -68,8 +56,6 @@ WITH_AVX2 void addPatches(const hs_window &window, const T *patches, int64_t lea
     patches += leading;
   });
 }
-
-#undef WITH_AVX2
 
 //===------------------------------------------------------------------------------------------===//
 // Units

@@ -101,13 +101,8 @@ CpuBackend::Call CpuBackend::resolveEntry(const hs_entry &entry, void **buffers)
     return resolveGemm(*static_cast<const hs_gemm *>(entry.detail), buffers, detail);
   case HS_CONV:
     return resolveConvolution(*static_cast<const hs_conv *>(entry.detail), buffers, detail);
-  case HS_POOL: {
-    poolings.push_back(
-        std::make_unique<Pooling>(*static_cast<const hs_pool *>(entry.detail), scratch));
-    const Pooling &pooling = *poolings.back();
-    detail = poolings.back().get();
-    return makeCall(pooling.kernel(), buffers, pooling.units(), pooling.grain());
-  }
+  case HS_POOL:
+    return resolvePooling(*static_cast<const hs_pool *>(entry.detail), buffers, detail);
   case HS_COPY:
     detail = const_cast<hs_slice *>(&entry.slices[0]);
     return makeCall(copyBytes, buffers, unitsOf(entry.slices[0]), unitsPerTask);
@@ -136,10 +131,31 @@ CpuBackend::Call CpuBackend::resolveGemm(const hs_gemm &gemm, void **buffers, vo
 
 CpuBackend::Call CpuBackend::resolveConvolution(const hs_conv &conv, void **buffers,
                                                 void *&detail) {
+  if (DepthwiseConvolution::matches(conv)) {
+    depthwise.push_back(std::make_unique<DepthwiseConvolution>(conv, scratch));
+    detail = depthwise.back().get();
+    return makeCall(DepthwiseConvolution::run, buffers, depthwise.back()->units(), 1);
+  }
   OneDnn *products = conv.c_type == HS_F64 ? nullptr : &library();
+  if (conv.channels_last) {
+    channelsLast.push_back(std::make_unique<ChannelsLastConvolution>(conv, scratch, products));
+    detail = channelsLast.back().get();
+    return makeCall(ChannelsLastConvolution::run, buffers, channelsLast.back()->units(), 1);
+  }
   convolutions.push_back(std::make_unique<Convolution>(conv, scratch, products));
   detail = convolutions.back().get();
   return makeCall(Convolution::run, buffers, convolutions.back()->units(), 1);
+}
+
+CpuBackend::Call CpuBackend::resolvePooling(const hs_pool &pool, void **buffers, void *&detail) {
+  auto make = [&](auto &all) {
+    using Kind = typename std::decay_t<decltype(all)>::value_type::element_type;
+    all.push_back(std::make_unique<Kind>(pool, scratch));
+    const Kind &pooling = *all.back();
+    detail = all.back().get();
+    return makeCall(pooling.kernel(), buffers, pooling.units(), pooling.grain());
+  };
+  return pool.channels_last ? make(channelsLastPoolings) : make(poolings);
 }
 
 OneDnn &CpuBackend::library() {

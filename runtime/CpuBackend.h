@@ -9,7 +9,10 @@
 #ifndef HALFSTEP_RUNTIME_CPUBACKEND_H
 #define HALFSTEP_RUNTIME_CPUBACKEND_H
 
+#include "runtime/ChannelsLastConvolution.h"
+#include "runtime/ChannelsLastPooling.h"
 #include "runtime/Convolution.h"
+#include "runtime/DepthwiseConvolution.h"
 #include "runtime/Memory.h"
 #include "runtime/OneDnnGemm.h"
 #include "runtime/Pooling.h"
@@ -69,6 +72,7 @@ private:
   Call resolveEntry(const hs_entry &entry, void **buffers);
   Call resolveGemm(const hs_gemm &gemm, void **buffers, void *&detail);
   Call resolveConvolution(const hs_conv &conv, void **buffers, void *&detail);
+  Call resolvePooling(const hs_pool &pool, void **buffers, void *&detail);
   OneDnn &library();
   Call makeCall(hs_kernel kernel, void *const *buffers, int64_t units, int64_t grain);
   void execute(const Call &call);
@@ -85,7 +89,10 @@ private:
   std::unique_ptr<OneDnn> oneDnn;
   std::vector<std::unique_ptr<OneDnnGemm>> gemms;
   std::vector<std::unique_ptr<Convolution>> convolutions;
+  std::vector<std::unique_ptr<ChannelsLastConvolution>> channelsLast;
+  std::vector<std::unique_ptr<DepthwiseConvolution>> depthwise;
   std::vector<std::unique_ptr<Pooling>> poolings;
+  std::vector<std::unique_ptr<ChannelsLastPooling>> channelsLastPoolings;
   std::array<Program, HS_PROGRAM_COUNT> programs;
 };
 

@@ -7,7 +7,7 @@
 
 #include "runtime/Pooling.h"
 
-#include "runtime/Half.h"
+#include "runtime/Rows.h"
 #include "runtime/ThreadPool.h"
 #include "runtime/Window.h"
 
@@ -15,9 +15,6 @@
 #include <limits>
 #include <type_traits>
 #include <utility>
-
-// As in CpuKernels.h, every CPU that an artefact is for has AVX2.
-#define WITH_AVX2 __attribute__((target("avx2,fma")))
 
 namespace halfstep::runtime {
 
@@ -59,16 +56,6 @@ struct Window {
 };
 
 } // namespace
-
-/// The points of a window from `start` on that lie in [low, high).
-static Range pointsInside(const hs_window &window, int dimension, int64_t start, int64_t low,
-                          int64_t high) {
-  int64_t step = window.dilation[dimension];
-  int64_t first = start < low ? (low - start + step - 1) / step : 0;
-  int64_t last = start < high ? (high - 1 - start) / step + 1 : 0;
-  last = std::min(last, window.kernel[dimension]);
-  return {std::min(first, last), last};
-}
 
 /// Calls `visit(window, divisor)` for every output in order; the divisor is an average's.
 template <typename Visit> static void forEachWindow(const hs_pool &pool, Visit visit) {

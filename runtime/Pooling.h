@@ -18,7 +18,7 @@ public:
   /// Buffers: those of the kind, the Pooling.
   hs_kernel kernel() const;
 
-  int64_t units() const { return pool.planes; }
+  int64_t units() const { return pool.batch * pool.channels; }
   /// Units that are worth a task.
   int64_t grain() const;
 

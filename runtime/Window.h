@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <vector>
 
 namespace halfstep::runtime {
 
@@ -31,6 +32,30 @@ inline Range outputsInside(const hs_window &window, int dimension, int64_t k) {
   int64_t last = start < input ? (input - 1 - start) / stride + 1 : 0;
   last = std::min(last, window.output[dimension]);
   return {std::min(first, last), last};
+}
+
+/// The points of a window from `start` on that lie in [low, high).
+inline Range pointsInside(const hs_window &window, int dimension, int64_t start, int64_t low,
+                          int64_t high) {
+  int64_t step = window.dilation[dimension];
+  int64_t first = start < low ? (low - start + step - 1) / step : 0;
+  int64_t last = start < high ? (high - 1 - start) / step + 1 : 0;
+  last = std::min(last, window.kernel[dimension]);
+  return {std::min(first, last), last};
+}
+
+/// By position of x and point of the window, of one dimension: the output whose point reads that
+/// position, or -1.
+inline std::vector<int64_t> readersOf(const hs_window &window, int dimension) {
+  std::vector<int64_t> readers;
+  int64_t stride = window.stride[dimension];
+  for (int64_t position = 0; position < window.input[dimension]; ++position)
+    for (int64_t k = 0; k < window.kernel[dimension]; ++k) {
+      int64_t start = position + window.pad[dimension] - k * window.dilation[dimension];
+      bool isRead = start >= 0 && start % stride == 0 && start / stride < window.output[dimension];
+      readers.push_back(isRead ? start / stride : -1);
+    }
+  return readers;
 }
 
 /// What the outputs of one row read with one point of the window.

@@ -119,8 +119,8 @@ typedef struct hs_window {
 } hs_window;
 
 /* Convolutions in groups; x is [batch, groups * input_channels, input...], w is [groups *
- * output_channels, input_channels, kernel...], y is [batch, groups * output_channels, output...].
- * Accumulate in f32 (f64 for f64). */
+ * output_channels, input_channels, kernel...], y is [batch, groups * output_channels, output...];
+ * or channels are the last dimension of all three. Accumulate in f32 (f64 for f64). */
 typedef enum hs_conv_kind {
   HS_CONV_FORWARD = 0,        /* slices: x, w, y */
   HS_CONV_INPUT_GRADIENT = 1, /* slices: dy, w, dx */
@@ -130,13 +130,14 @@ typedef enum hs_conv_kind {
 typedef struct hs_conv {
   uint32_t kind;                                          /* hs_conv_kind */
   uint32_t a_type, b_type, c_type;                        /* hs_type, in the order of the slices */
+  uint32_t channels_last;
   int64_t batch, groups, input_channels, output_channels; /* channels of one group */
   int64_t parts;
   hs_window window;
 } hs_conv;
 
-/* Pooling of `planes` (batch times channels) planes; x has the window's input sizes, y its output
- * sizes. A maximum is NaN if a number under the window is; its adjoint goes to the first maximum.
+/* Pooling; x is [batch, channels, input...], y is [batch, channels, output...], or channels are the
+ * last dimension of both. A maximum is NaN if a number under the window is; its adjoint goes to the first maximum.
  * An average is over the points under the window that lie in x or in padding that counts. */
 typedef enum hs_pool_kind {
   HS_POOL_MAX = 0,             /* slices: x, y */
@@ -148,7 +149,8 @@ typedef enum hs_pool_kind {
 typedef struct hs_pool {
   uint32_t kind; /* hs_pool_kind */
   uint32_t type; /* hs_type of all slices */
-  int64_t planes;
+  uint32_t channels_last;
+  int64_t batch, channels;
   hs_window window;
   int64_t counted_front[3], counted_behind[3]; /* padding that counts */
 } hs_pool;

@@ -260,7 +260,7 @@ module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", 
   const auto &pool = *static_cast<const hs_pool *>(program.entries[1].detail);
   EXPECT_EQ(pool.kind, HS_POOL_AVERAGE);
   EXPECT_EQ(pool.type, HS_F16);
-  EXPECT_EQ(pool.planes, 8);
+  EXPECT_EQ(Numbers({pool.batch, pool.channels}), Numbers({2, 4}));
   EXPECT_EQ(three(pool.window.output), Numbers({1, 5, 3}));
   EXPECT_EQ(three(pool.counted_front), Numbers({0, 1, 0}));
   EXPECT_EQ(three(pool.counted_behind), Numbers({0, 1, 0}));

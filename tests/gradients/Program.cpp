@@ -36,6 +36,7 @@ static mlir::LogicalResult placeInMemory(mlir::ModuleOp module, const ProgramOpt
   pm.addPass(createExpandCompositesPass());
   pm.addPass(mlir::createCanonicalizerPass());
   pm.addPass(mlir::createCSEPass());
+  pm.addPass(createAssignLayoutPass({options.layout}));
   pm.addPass(createNormaliseForKernelsPass());
   pm.addPass(mlir::createCanonicalizerPass());
   pm.addPass(createFormKernelsPass({options.fuse}));
@@ -99,7 +100,7 @@ Program::Program(mlir::MLIRContext &context, const std::string &source,
       options.edit(m);
   };
   auto target = llvm::cantFail(codegen::CpuTarget::get("native"));
-  bool isUsual = options.fuse && options.reuse;
+  bool isUsual = options.fuse && options.reuse && options.layout == Layout::ByCost;
   auto compile = [&]() -> mlir::LogicalResult {
     if (!module || (options.castsFirst && failed(compileCastsFirst(*module, recipe))) ||
         failed(runPhases(*module, recipe, isUsual ? Phase::Memory : Phase::Update, observe)))

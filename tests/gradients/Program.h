@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
+#include "passes/Passes.h"
 #include "passes/Recipe.h"
 #include <functional>
 #include <memory>
@@ -23,6 +24,7 @@ struct ProgramOptions {
   std::function<void(mlir::ModuleOp)> edit; // of the module after the grad phase
   bool castsFirst = false; // types are assigned to the forward pass, which is then differentiated
   bool fuse = true, reuse = true; // of kernels, of memory
+  halfstep::Layout layout = halfstep::Layout::ByCost;
 
   /// The mean of the output, SGD, the types that the function is written in.
   static halfstep::Recipe defaultRecipe();

@@ -1,7 +1,7 @@
 //===- window_test.cpp - Convolution and pooling against their definitions --------------------===//
 //
-// Every kind, in every type, against sums in f64 over the same rounded operands; and the same bits
-// on any number of threads.
+// Every kind, in every type and layout, against sums in f64 over the same rounded operands; and the
+// same bits on any number of threads.
 //
 //===------------------------------------------------------------------------------------------===//
 
@@ -69,6 +69,17 @@ std::vector<double> draw(int64_t count, uint32_t type, unsigned seed) {
   for (double &number : numbers)
     number = uniform(random);
   return decode(encode(numbers, type), type);
+}
+
+/// Exchanges the last two dimensions: planes of `rows` rows of `columns` numbers.
+std::vector<double> exchanged(const std::vector<double> &numbers, int64_t rows, int64_t columns) {
+  std::vector<double> result(numbers.size());
+  auto plane = size_t(rows * columns);
+  for (size_t at = 0; at < numbers.size(); ++at) {
+    size_t row = at % plane / size_t(columns), column = at % size_t(columns);
+    result[at / plane * plane + column * size_t(rows) + row] = numbers[at];
+  }
+  return result;
 }
 
 /// Half a unit in the last place of 1.
@@ -155,6 +166,8 @@ struct ConvCase {
 
 class Conv : public testing::TestWithParam<ConvCase> {
 protected:
+  void check(hs_conv_kind kind, const char *tensors, uint32_t type, bool channelsLast) const;
+
   // A sum, the sum of its terms' magnitudes, and their number.
   struct Sum {
     double value = 0, magnitude = 0, terms = 0;
@@ -165,7 +178,7 @@ protected:
     }
   };
 
-  hs_conv describe(hs_conv_kind kind, uint32_t type) const {
+  hs_conv describe(hs_conv_kind kind, uint32_t type, bool channelsLast) const {
     const ConvCase &c = GetParam();
     bool isPartial = kind == HS_CONV_WEIGHT_GRADIENT;
     uint32_t sums = type == HS_F64 ? HS_F64 : HS_F32;
@@ -173,6 +186,7 @@ protected:
             type,
             type,
             isPartial ? sums : type,
+            channelsLast,
             c.batch,
             c.groups,
             c.inputChannels,
@@ -211,6 +225,21 @@ protected:
     return result;
   }
 
+  /// The numbers of a tensor in the layout of `conv`, or from it.
+  static std::vector<double> laidOut(const hs_conv &conv, char tensor,
+                                     const std::vector<double> &numbers, bool back = false) {
+    if (!conv.channels_last)
+      return numbers;
+    const hs_window &window = conv.window;
+    int64_t channels = tensor == 'w'   ? conv.input_channels
+                       : tensor == 'x' ? conv.groups * conv.input_channels
+                                       : conv.groups * conv.output_channels;
+    int64_t positions = volumeOf(tensor == 'w'   ? window.kernel
+                                 : tensor == 'x' ? window.input
+                                                 : window.output);
+    return back ? exchanged(numbers, positions, channels) : exchanged(numbers, channels, positions);
+  }
+
   static int64_t elements(const hs_conv &conv, char tensor) {
     int64_t in = conv.groups * conv.input_channels, out = conv.groups * conv.output_channels;
     return tensor == 'x'   ? conv.batch * in * volumeOf(conv.window.input)
@@ -219,37 +248,43 @@ protected:
   }
 };
 
-TEST_P(Conv, EveryKindAndTypeIsRightWithTheSameBitsForAnyThreads) {
+TEST_P(Conv, EveryKindTypeAndLayoutIsRightWithTheSameBitsForAnyThreads) {
   for (auto [kind, tensors] :
        {std::pair(HS_CONV_FORWARD, "xwy"), std::pair(HS_CONV_INPUT_GRADIENT, "ywx"),
         std::pair(HS_CONV_WEIGHT_GRADIENT, "yxw")})
-    for (uint32_t type : allTypes) {
-      SCOPED_TRACE("kind " + std::to_string(kind) + " type " + std::to_string(type));
-      hs_conv conv = describe(kind, type);
-      auto a = draw(elements(conv, tensors[0]), type, 1),
-           b = draw(elements(conv, tensors[1]), type, 2);
-      std::vector<Sum> sums = expected(conv, a, b);
-      size_t numberBytes = encode({0}, conv.c_type).size();
-      auto run = [&](int threads) {
-        return runEntry(HS_CONV, &conv, {encode(a, conv.a_type), encode(b, conv.b_type)},
-                        sums.size() * size_t(conv.parts) * numberBytes, threads);
-      };
-      std::string bytes = run(1);
-      std::vector<double> computed = decode(bytes, conv.c_type);
-      double unit = type == HS_F64 ? 0x1p-53 : 0x1p-24; // of the sums
-      for (size_t i = 0; i < sums.size(); ++i) {
-        double value = 0;
-        for (size_t part = 0; part < size_t(conv.parts); ++part)
-          value += computed[part * sums.size() + i];
-        // As for matrix products; then one rounding, of a subnormal f16 to 2^-25.
-        double tolerance = 2 * std::sqrt(sums[i].terms) * unit * sums[i].magnitude +
-                           roundingOf(conv.c_type) * std::abs(sums[i].value) +
-                           (conv.c_type == HS_F16 ? 0x1p-25 : 0);
-        ASSERT_NEAR(value, sums[i].value, tolerance) << i;
-      }
-      for (int threads : {2, 3})
-        EXPECT_TRUE(run(threads) == bytes) << threads << " threads";
-    }
+    for (uint32_t type : allTypes)
+      for (bool channelsLast : {false, true})
+        check(kind, tensors, type, channelsLast);
+}
+
+void Conv::check(hs_conv_kind kind, const char *tensors, uint32_t type, bool channelsLast) const {
+  SCOPED_TRACE("kind " + std::to_string(kind) + " type " + std::to_string(type) +
+               (channelsLast ? " channels last" : " channels first"));
+  hs_conv conv = describe(kind, type, channelsLast);
+  auto a = draw(elements(conv, tensors[0]), type, 1), b = draw(elements(conv, tensors[1]), type, 2);
+  std::vector<Sum> sums = expected(conv, a, b);
+  size_t numberBytes = encode({0}, conv.c_type).size();
+  auto run = [&](int threads) {
+    return runEntry(HS_CONV, &conv,
+                    {encode(laidOut(conv, tensors[0], a), conv.a_type),
+                     encode(laidOut(conv, tensors[1], b), conv.b_type)},
+                    sums.size() * size_t(conv.parts) * numberBytes, threads);
+  };
+  std::string bytes = run(1);
+  std::vector<double> computed = laidOut(conv, tensors[2], decode(bytes, conv.c_type), true);
+  double unit = type == HS_F64 ? 0x1p-53 : 0x1p-24; // of the sums
+  for (size_t i = 0; i < sums.size(); ++i) {
+    double value = 0;
+    for (size_t part = 0; part < size_t(conv.parts); ++part)
+      value += computed[part * sums.size() + i];
+    // As for matrix products; then one rounding, of a subnormal f16 to 2^-25.
+    double tolerance = 2 * std::sqrt(sums[i].terms) * unit * sums[i].magnitude +
+                       roundingOf(conv.c_type) * std::abs(sums[i].value) +
+                       (conv.c_type == HS_F16 ? 0x1p-25 : 0);
+    ASSERT_NEAR(value, sums[i].value, tolerance) << i;
+  }
+  for (int threads : {2, 3})
+    EXPECT_TRUE(run(threads) == bytes) << threads << " threads";
 }
 
 const ConvCase convCases[] = {
@@ -276,6 +311,13 @@ const ConvCase convCases[] = {
      40,
      {1, 9, 8},
      {{1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}},
+    {"oneLargeImage",
+     1,
+     1,
+     130,
+     70,
+     {1, 33, 31},
+     {{1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}},
     {"deep", 2, 1, 300, 4, {1, 5, 4}, {{1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}},
     {"strided", 3, 1, 6, 8, {1, 15, 14}, {{1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}},
     {"gaps", 2, 1, 4, 5, {1, 9, 9}, {{1, 2, 1}, {1, 3, 4}}},
@@ -297,6 +339,20 @@ const ConvCase convCases[] = {
      2,
      {1, 11, 12},
      {{1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}}},
+    {"depthwiseChannelsLeft",
+     2,
+     45,
+     1,
+     1,
+     {1, 9, 10},
+     {{1, 3, 3}, {1, 2, 1}, {1, 1, 2}, {0, 1, 2}, {0, 1, 1}}},
+    {"depthwiseVolume",
+     2,
+     12,
+     1,
+     1,
+     {4, 5, 6},
+     {{2, 3, 2}, {2, 1, 1}, {1, 2, 1}, {1, 0, 1}, {0, 2, 1}}},
     {"pointwise", 2, 1, 20, 24, {1, 40, 41}, {{1, 1, 1}}},
     {"pointwiseSmall", 9, 2, 20, 24, {1, 4, 5}, {{1, 1, 1}}},
     {"pointwiseStrided", 2, 1, 8, 9, {1, 9, 9}, {{1, 1, 1}, {1, 2, 2}}},
@@ -314,6 +370,7 @@ TEST(ConvBlock, LargeConvolutionsAreCutAndSmallOnesAreNot) {
                  HS_F32,
                  HS_F32,
                  HS_F32,
+                 /*channels_last=*/0,
                  batch,
                  1,
                  channels,
@@ -336,6 +393,44 @@ TEST(ConvBlock, LargeConvolutionsAreCutAndSmallOnesAreNot) {
   }
 }
 
+TEST(ConvSum, NoAccumulatorIsOf16Bits) {
+  // 70,000 products of 1 and 2^-10 are 68.36, in f16 68.375; an f16 accumulator stops at 2, where a
+  // term is half a unit in the last place. Over channels, over the window, and over the batch.
+  const int64_t terms = 70'000;
+  const double term = 0x1p-10;
+  struct Case {
+    hs_conv_kind kind;
+    int64_t channels, input;
+  };
+  for (uint32_t type : {HS_F16, HS_BF16})
+    for (bool channelsLast : {false, true})
+      for (Case c :
+           {Case{HS_CONV_FORWARD, terms, 1}, Case{HS_CONV_FORWARD, 1, terms},
+            Case{HS_CONV_INPUT_GRADIENT, terms, 1}, Case{HS_CONV_WEIGHT_GRADIENT, 1, terms}}) {
+        SCOPED_TRACE("kind " + std::to_string(c.kind) + " type " + std::to_string(type) +
+                     (channelsLast ? " channels last" : " channels first"));
+        bool isForward = c.kind == HS_CONV_FORWARD, isPartial = c.kind == HS_CONV_WEIGHT_GRADIENT;
+        hs_conv conv{uint32_t(c.kind),
+                     type,
+                     type,
+                     isPartial ? uint32_t(HS_F32) : type,
+                     channelsLast,
+                     1,
+                     1,
+                     isForward || isPartial ? c.channels : 1,
+                     isForward || isPartial ? 1 : c.channels,
+                     1,
+                     windowOf({1, 1, c.input}, {{1, 1, isForward ? c.input : 1}})};
+        auto result = decode(runEntry(HS_CONV, &conv,
+                                      {encode(std::vector<double>(size_t(terms), 1), type),
+                                       encode(std::vector<double>(size_t(terms), term), type)},
+                                      encode({0}, conv.c_type).size(), 2),
+                             conv.c_type);
+        double sum = double(terms) * term;
+        EXPECT_EQ(result, decode(encode({sum}, conv.c_type), conv.c_type));
+      }
+}
+
 //===------------------------------------------------------------------------------------------===//
 // Pooling
 //===------------------------------------------------------------------------------------------===//
@@ -348,11 +443,18 @@ struct PoolCase {
   int64_t countedFront[3] = {}, countedBehind[3] = {};
 };
 
+int64_t planesOf(const hs_pool &pool) { return pool.batch * pool.channels; }
+
 class Pool : public testing::TestWithParam<PoolCase> {
 protected:
+  void check(hs_pool_kind kind, uint32_t type) const;
+
   hs_pool describe(hs_pool_kind kind, uint32_t type) const {
     const PoolCase &c = GetParam();
-    hs_pool pool{uint32_t(kind), type, c.planes, windowOf(c.input, c.sliding), {}, {}};
+    // As many channels as divide the planes.
+    int64_t batch = c.planes % 2 == 0 ? 2 : 1;
+    hs_pool pool{
+        uint32_t(kind), type, 0, batch, c.planes / batch, windowOf(c.input, c.sliding), {}, {}};
     std::copy_n(c.countedFront, 3, pool.counted_front);
     std::copy_n(c.countedBehind, 3, pool.counted_behind);
     return pool;
@@ -363,8 +465,8 @@ protected:
     int64_t inputs = volumeOf(pool.window.input), outputs = volumeOf(pool.window.output);
     bool isAdjoint = pool.kind >= HS_POOL_MAX_GRADIENT;
     bool isMaximum = pool.kind == HS_POOL_MAX || pool.kind == HS_POOL_MAX_GRADIENT;
-    std::vector<double> result(size_t(pool.planes * (isAdjoint ? inputs : outputs)), 0.0);
-    for (int64_t plane = 0; plane < pool.planes; ++plane) {
+    std::vector<double> result(size_t(planesOf(pool) * (isAdjoint ? inputs : outputs)), 0.0);
+    for (int64_t plane = 0; plane < planesOf(pool); ++plane) {
       auto x = [&](int64_t i) { return size_t(plane * inputs + i); };
       auto y = [&](int64_t i) { return size_t(plane * outputs + i); };
       std::vector<int64_t> place(size_t(outputs), -1);
@@ -402,43 +504,59 @@ protected:
   }
 };
 
-TEST_P(Pool, EveryKindAndTypeIsRightWithTheSameBitsForAnyThreads) {
+TEST_P(Pool, EveryKindAndTypeIsRightWithTheSameBitsForAnyThreadsAndLayout) {
   for (hs_pool_kind kind :
        {HS_POOL_MAX, HS_POOL_AVERAGE, HS_POOL_MAX_GRADIENT, HS_POOL_AVERAGE_GRADIENT})
-    for (uint32_t type : allTypes) {
-      SCOPED_TRACE("kind " + std::to_string(kind) + " type " + std::to_string(type));
-      hs_pool pool = describe(kind, type);
-      int64_t inputs = volumeOf(pool.window.input), outputs = volumeOf(pool.window.output);
-      auto a = draw(pool.planes * (kind == HS_POOL_AVERAGE_GRADIENT ? outputs : inputs), type, 1),
-           b = draw(pool.planes * outputs, type, 2);
-      // Ties, which go to the first, in steps that 16 bits can tell apart.
-      if (kind == HS_POOL_MAX || kind == HS_POOL_MAX_GRADIENT)
-        for (double &number : a)
-          number = std::round(number * 2);
-      std::vector<double> values = expected(pool, a, b);
-      std::vector<std::string> operands = {encode(a, type)};
-      if (kind == HS_POOL_MAX_GRADIENT)
-        operands.push_back(encode(b, type));
-      auto run = [&](int threads) {
-        return runEntry(HS_POOL, &pool, operands, values.size() * encode({0}, type).size(),
-                        threads);
-      };
-      std::string bytes = run(1);
-      std::vector<double> computed = decode(bytes, type);
-      // Sums of up to a window of terms below 1, and one rounding.
-      double terms = double(volumeOf(pool.window.kernel));
-      for (size_t i = 0; i < values.size(); ++i) {
-        if (kind == HS_POOL_MAX) {
-          ASSERT_EQ(computed[i], values[i]) << i;
-          continue;
-        }
-        double tolerance =
-            terms * (type == HS_F64 ? 0x1p-52 : 0x1p-23) + roundingOf(type) * std::abs(values[i]);
-        ASSERT_NEAR(computed[i], values[i], tolerance) << i;
-      }
-      for (int threads : {2, 3})
-        EXPECT_TRUE(run(threads) == bytes) << threads << " threads";
+    for (uint32_t type : allTypes)
+      check(kind, type);
+}
+
+void Pool::check(hs_pool_kind kind, uint32_t type) const {
+  SCOPED_TRACE("kind " + std::to_string(kind) + " type " + std::to_string(type));
+  hs_pool pool = describe(kind, type);
+  int64_t inputs = volumeOf(pool.window.input), outputs = volumeOf(pool.window.output);
+  auto a = draw(planesOf(pool) * (kind == HS_POOL_AVERAGE_GRADIENT ? outputs : inputs), type, 1),
+       b = draw(planesOf(pool) * outputs, type, 2);
+  // Ties, which go to the first, in steps that 16 bits can tell apart.
+  if (kind == HS_POOL_MAX || kind == HS_POOL_MAX_GRADIENT)
+    for (double &number : a)
+      number = std::round(number * 2);
+  std::vector<double> values = expected(pool, a, b);
+  auto positionsOf = [&](const std::vector<double> &numbers) {
+    return int64_t(numbers.size()) / planesOf(pool);
+  };
+  auto run = [&](int threads, bool channelsLast) {
+    hs_pool laidOut = pool;
+    laidOut.channels_last = channelsLast;
+    std::vector<std::string> operands;
+    for (const auto &numbers : {a, b})
+      operands.push_back(encode(
+          channelsLast ? exchanged(numbers, pool.channels, positionsOf(numbers)) : numbers, type));
+    if (kind != HS_POOL_MAX_GRADIENT)
+      operands.pop_back();
+    std::string bytes =
+        runEntry(HS_POOL, &laidOut, operands, values.size() * encode({0}, type).size(), threads);
+    return channelsLast
+               ? encode(exchanged(decode(bytes, type), positionsOf(values), pool.channels), type)
+               : bytes;
+  };
+  std::string bytes = run(1, false);
+  std::vector<double> computed = decode(bytes, type);
+  // Sums of up to a window of terms below 1, and one rounding.
+  double terms = double(volumeOf(pool.window.kernel));
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (kind == HS_POOL_MAX) {
+      ASSERT_EQ(computed[i], values[i]) << i;
+      continue;
     }
+    double tolerance =
+        terms * (type == HS_F64 ? 0x1p-52 : 0x1p-23) + roundingOf(type) * std::abs(values[i]);
+    ASSERT_NEAR(computed[i], values[i], tolerance) << i;
+  }
+  for (int threads : {1, 2, 3})
+    for (bool channelsLast : {false, true})
+      EXPECT_TRUE(run(threads, channelsLast) == bytes)
+          << threads << " threads" << (channelsLast ? ", channels last" : "");
 }
 
 const PoolCase poolCases[] = {
@@ -468,15 +586,17 @@ TEST(Pool, NotANumberIsTheMaximumAndGetsTheAdjoint) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double low = -std::numeric_limits<double>::infinity();
   Sliding pair{{1, 1, 2}, {1, 1, 2}};
-  hs_pool pool{HS_POOL_MAX, HS_F32, 1, windowOf({1, 1, 6}, pair), {}, {}};
-  std::string x = encode({3, nan, nan, 7, low, low}, HS_F32);
-  auto y = decode(runEntry(HS_POOL, &pool, {x}, 3 * sizeof(float), 1), HS_F32);
-  EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[1]));
-  EXPECT_EQ(y[2], low);
-  pool.kind = HS_POOL_MAX_GRADIENT;
-  std::string dy = encode({1, 2, 3}, HS_F32);
-  auto dx = decode(runEntry(HS_POOL, &pool, {x, dy}, 6 * sizeof(float), 1), HS_F32);
-  EXPECT_EQ(dx, (std::vector<double>{0, 1, 2, 0, 3, 0}));
+  hs_pool pool{HS_POOL_MAX, HS_F32, 0, 1, 1, windowOf({1, 1, 6}, pair), {}, {}};
+  std::string x = encode({3, nan, nan, 7, low, low}, HS_F32), dy = encode({1, 2, 3}, HS_F32);
+  for (pool.channels_last = 0; pool.channels_last < 2; ++pool.channels_last) {
+    pool.kind = HS_POOL_MAX;
+    auto y = decode(runEntry(HS_POOL, &pool, {x}, 3 * sizeof(float), 1), HS_F32);
+    EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[1]));
+    EXPECT_EQ(y[2], low);
+    pool.kind = HS_POOL_MAX_GRADIENT;
+    auto dx = decode(runEntry(HS_POOL, &pool, {x, dy}, 6 * sizeof(float), 1), HS_F32);
+    EXPECT_EQ(dx, (std::vector<double>{0, 1, 2, 0, 3, 0}));
+  }
 }
 
 } // namespace

@@ -1,0 +1,32 @@
+//===- LayoutCost.h - What an op costs in either layout -------------------===//
+
+#ifndef HALFSTEP_PASSES_LAYOUTCOST_H
+#define HALFSTEP_PASSES_LAYOUTCOST_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+
+namespace halfstep {
+
+/// Nanoseconds of one core.
+struct LayoutCost {
+  double channelsFirst = 0, channelsLast = 0;
+
+  LayoutCost &operator+=(const LayoutCost &other) {
+    channelsFirst += other.channelsFirst;
+    channelsLast += other.channelsLast;
+    return *this;
+  }
+};
+
+/// The cost of an op whose windows slide over logical tensors, channels in second place; zero for
+/// any other op.
+LayoutCost layoutCost(mlir::Operation *op);
+
+/// The cost of bringing a tensor from one layout to the other, in nanoseconds of one core; 0 where
+/// both are the same.
+double transpositionCost(mlir::RankedTensorType type);
+
+} // namespace halfstep
+
+#endif

@@ -1,0 +1,235 @@
+//===- ChannelsLastPooling.cpp - Pooling whose channels lie together --------------------------===//
+
+#include "runtime/ChannelsLastPooling.h"
+
+#include "runtime/Rows.h"
+#include "runtime/ThreadPool.h"
+#include "runtime/Window.h"
+
+#include <limits>
+
+namespace halfstep::runtime {
+
+// Channels that are computed together, in local arrays: a few vectors.
+static constexpr int64_t mostChannels = 64;
+
+ChannelsLastPooling::ChannelsLastPooling(const hs_pool &pool, WorkerMemory &scratch)
+    : pool(pool), scratch(scratch) {
+  const hs_window &window = pool.window;
+  for (int i = 0; i < 3; ++i) {
+    readers[i] = readersOf(window, i);
+    for (int64_t output = 0; output < window.output[i]; ++output) {
+      int64_t start = output * window.stride[i] - window.pad[i];
+      Range counted = pointsInside(window, i, start, -pool.counted_front[i],
+                                   window.input[i] + pool.counted_behind[i]);
+      counts[i].push_back(counted.last - counted.first);
+    }
+  }
+  if (isAdjoint()) // a row of sums
+    scratch.reserve(uint64_t(window.input[2] * mostChannels) *
+                    (pool.type == HS_F64 ? sizeof(double) : sizeof(float)));
+}
+
+int64_t ChannelsLastPooling::units() const {
+  return pool.batch * resultSizes()[0] * resultSizes()[1];
+}
+
+int64_t ChannelsLastPooling::grain() const {
+  constexpr int64_t worthwhile = 16384; // reads: about 10 microseconds of one core
+  int64_t reads = resultSizes()[2] * pool.channels * volumeOf(pool.window.kernel);
+  return 1 + worthwhile / reads;
+}
+
+template <typename Storage, typename Number> class ChannelsLastPooling::Runner {
+public:
+  Runner(const ChannelsLastPooling &of, void *const *buffers)
+      : of(of), pool(of.pool), window(of.pool.window), channels(of.pool.channels) {
+    bool hasTwo = pool.kind == HS_POOL_MAX_GRADIENT;
+    x = static_cast<const Storage *>(buffers[0]);
+    dy = static_cast<const Storage *>(buffers[hasTwo ? 1 : 0]);
+    result = static_cast<Storage *>(buffers[hasTwo ? 2 : 1]);
+    if (of.isAdjoint())
+      sums = reinterpret_cast<Number *>(of.scratch.at(ThreadPool::workerIndex()));
+  }
+
+  WITH_AVX2 void run(int64_t unit) const {
+    const auto &sizes = of.resultSizes();
+    int64_t row = unit % sizes[1], plane = unit / sizes[1] % sizes[0];
+    int64_t image = unit / sizes[1] / sizes[0];
+    Storage *to = result + unit * sizes[2] * channels;
+    for (int64_t channel = 0; channel < channels; channel += mostChannels) {
+      int64_t count = std::min(mostChannels, channels - channel);
+      if (of.isAdjoint())
+        adjointRow(image, plane, row, channel, count, to + channel);
+      else
+        outputRow(image, plane, row, channel, count, to + channel);
+    }
+  }
+
+private:
+  const Storage *inputs(int64_t image, int64_t channel) const {
+    return x + image * volumeOf(window.input) * channels + channel;
+  }
+
+  /// The points of the window at an output that lie in x.
+  Range points(int dimension, int64_t output) const {
+    return pointsInside(window, dimension, startOf(dimension, output), 0, window.input[dimension]);
+  }
+  int64_t startOf(int dimension, int64_t output) const {
+    return output * window.stride[dimension] - window.pad[dimension];
+  }
+
+  Number divisor(int64_t plane, int64_t row, int64_t column) const {
+    int64_t count =
+        of.counts[0][size_t(plane)] * of.counts[1][size_t(row)] * of.counts[2][size_t(column)];
+    return Number(std::max<int64_t>(1, count));
+  }
+
+  /// The first maximum under the window at one output, by channel: its number, and its point or -1.
+  WITH_AVX2 void maximum(const Storage *from, const int64_t (&output)[3], int64_t count,
+                         Number *best, Number *place) const {
+    std::fill_n(best, count, -std::numeric_limits<Number>::infinity());
+    std::fill_n(place, count, Number(-1));
+    Number read[mostChannels];
+    Range inside[3] = {points(0, output[0]), points(1, output[1]), points(2, output[2])};
+    for (int64_t i = inside[0].first; i < inside[0].last; ++i)
+      for (int64_t j = inside[1].first; j < inside[1].last; ++j)
+        for (int64_t k = inside[2].first; k < inside[2].last; ++k) {
+          convertRow(from + positionOf(output, {i, j, k}) * channels, 1, count, read);
+          Number point = Number((i * window.kernel[1] + j) * window.kernel[2] + k);
+          for (int64_t c = 0; c < count; ++c) {
+            bool isBetter = (read[c] > best[c]) | (read[c] != read[c]) | (place[c] < 0);
+            best[c] = isBetter ? read[c] : best[c];
+            place[c] = isBetter ? point : place[c];
+          }
+        }
+  }
+
+  struct Point {
+    int64_t k[3];
+  };
+  int64_t positionOf(const int64_t (&output)[3], const Point &point) const {
+    int64_t at[3];
+    for (int i = 0; i < 3; ++i)
+      at[i] = startOf(i, output[i]) + point.k[i] * window.dilation[i];
+    return (at[0] * window.input[1] + at[1]) * window.input[2] + at[2];
+  }
+
+  /// A row of outputs.
+  WITH_AVX2 void outputRow(int64_t image, int64_t plane, int64_t row, int64_t channel,
+                           int64_t count, Storage *y) const {
+    const Storage *from = inputs(image, channel);
+    Number values[mostChannels], places[mostChannels];
+    for (int64_t column = 0; column < window.output[2]; ++column, y += channels) {
+      int64_t output[3] = {plane, row, column};
+      if (pool.kind == HS_POOL_MAX)
+        maximum(from, output, count, values, places);
+      else
+        average(from, output, count, values);
+      convertRow(values, 1, count, y);
+    }
+  }
+
+  WITH_AVX2 void average(const Storage *from, const int64_t (&output)[3], int64_t count,
+                         Number *sum) const {
+    std::fill_n(sum, count, Number(0));
+    Number read[mostChannels];
+    Range inside[3] = {points(0, output[0]), points(1, output[1]), points(2, output[2])};
+    for (int64_t i = inside[0].first; i < inside[0].last; ++i)
+      for (int64_t j = inside[1].first; j < inside[1].last; ++j)
+        for (int64_t k = inside[2].first; k < inside[2].last; ++k) {
+          convertRow(from + positionOf(output, {i, j, k}) * channels, 1, count, read);
+          for (int64_t c = 0; c < count; ++c)
+            sum[c] += read[c];
+        }
+    Number by = divisor(output[0], output[1], output[2]);
+    for (int64_t c = 0; c < count; ++c)
+      sum[c] /= by;
+  }
+
+  /// A row of x: the windows that read it, in order. A window's points follow each other as its
+  /// outputs do, backwards.
+  WITH_AVX2 void adjointRow(int64_t image, int64_t plane, int64_t row, int64_t channel,
+                            int64_t count, Storage *dx) const {
+    std::fill_n(sums, window.input[2] * count, Number(0));
+    for (int64_t i = window.kernel[0]; i-- > 0;)
+      for (int64_t j = window.kernel[1]; j-- > 0;) {
+        int64_t outPlane = of.readers[0][size_t(plane * window.kernel[0] + i)];
+        int64_t outRow = of.readers[1][size_t(row * window.kernel[1] + j)];
+        if (outPlane >= 0 && outRow >= 0)
+          addWindows(image, outPlane, outRow, i * window.kernel[1] + j, channel, count);
+      }
+    for (int64_t column = 0; column < window.input[2]; ++column)
+      convertRow(sums + column * count, 1, count, dx + column * channels);
+  }
+
+  /// Adds what the windows of a row of outputs give to a row of x, which they read with the points
+  /// of row `pointRow` of the window.
+  WITH_AVX2 void addWindows(int64_t image, int64_t plane, int64_t row, int64_t pointRow,
+                            int64_t channel, int64_t count) const {
+    const Storage *from = dy +
+                          ((image * window.output[0] + plane) * window.output[1] + row) *
+                              window.output[2] * channels +
+                          channel;
+    Number read[mostChannels], best[mostChannels], place[mostChannels];
+    for (int64_t column = 0; column < window.output[2]; ++column, from += channels) {
+      int64_t output[3] = {plane, row, column};
+      convertRow(from, 1, count, read);
+      if (pool.kind == HS_POOL_MAX_GRADIENT) {
+        maximum(inputs(image, channel), output, count, best, place);
+      } else {
+        Number by = divisor(plane, row, column);
+        for (int64_t c = 0; c < count; ++c)
+          read[c] /= by;
+      }
+      Range inside = points(2, column);
+      for (int64_t k = inside.first; k < inside.last; ++k) {
+        Number *to = sums + (startOf(2, column) + k * window.dilation[2]) * count;
+        Number point = Number(pointRow * window.kernel[2] + k);
+        if (pool.kind == HS_POOL_MAX_GRADIENT)
+          for (int64_t c = 0; c < count; ++c)
+            to[c] += place[c] == point ? read[c] : Number(0);
+        else
+          for (int64_t c = 0; c < count; ++c)
+            to[c] += read[c];
+      }
+    }
+  }
+
+  const ChannelsLastPooling &of;
+  const hs_pool &pool;
+  const hs_window &window;
+  const int64_t channels;
+  const Storage *x, *dy;
+  Storage *result;
+  Number *sums = nullptr; // of a row of x
+};
+
+template <typename Storage, typename Number, bool HasTwo>
+void ChannelsLastPooling::runRows(void *const *buffers, int64_t lo, int64_t hi) {
+  // Behind the buffers, of which only the adjoint of a maximum has three.
+  auto &self = *static_cast<const ChannelsLastPooling *>(buffers[HasTwo ? 3 : 2]);
+  Runner<Storage, Number> runner(self, buffers);
+  for (int64_t unit = lo; unit < hi; ++unit)
+    runner.run(unit);
+}
+
+template <typename Storage, typename Number> hs_kernel ChannelsLastPooling::kernelOf() const {
+  return pool.kind == HS_POOL_MAX_GRADIENT ? runRows<Storage, Number, true>
+                                           : runRows<Storage, Number, false>;
+}
+
+hs_kernel ChannelsLastPooling::kernel() const {
+  switch (pool.type) {
+  case HS_F64:
+    return kernelOf<double, double>();
+  case HS_F16:
+    return kernelOf<Half, float>();
+  case HS_BF16:
+    return kernelOf<BFloat, float>();
+  default:
+    return kernelOf<float, float>();
+  }
+}
+
+} // namespace halfstep::runtime

@@ -1,0 +1,287 @@
+//===- DepthwiseConvolution.cpp - Convolutions of each channel by itself ----------------------===//
+
+#include "runtime/DepthwiseConvolution.h"
+
+#include "runtime/Rows.h"
+#include "runtime/ThreadPool.h"
+#include "runtime/Window.h"
+
+#include <algorithm>
+
+namespace halfstep::runtime {
+
+//===------------------------------------------------------------------------------------------===//
+// Vectors of channels
+//===------------------------------------------------------------------------------------------===//
+
+namespace {
+
+/// 32 bytes of numbers: 8 f32 or 4 f64.
+template <typename Number> struct VectorOf;
+template <> struct VectorOf<float> {
+  typedef float Type __attribute__((vector_size(32)));
+};
+template <> struct VectorOf<double> {
+  typedef double Type __attribute__((vector_size(32)));
+};
+template <typename Number> using Vector = typename VectorOf<Number>::Type;
+template <typename Number> constexpr int64_t lanes = 32 / int64_t(sizeof(Number));
+
+/// Vectors that are computed together, which hides the latency of their sums.
+constexpr int64_t mostVectors = 4;
+
+} // namespace
+
+template <typename Number, typename Storage>
+WITH_AVX2 static inline Vector<Number> load(const Storage *from) {
+  Number numbers[lanes<Number>];
+  convertRow(from, 1, lanes<Number>, numbers);
+  Vector<Number> vector;
+  std::memcpy(&vector, numbers, sizeof vector);
+  return vector;
+}
+
+template <typename Number, typename Storage>
+WITH_AVX2 static inline void store(Vector<Number> vector, Storage *to) {
+  Number numbers[lanes<Number>];
+  std::memcpy(numbers, &vector, sizeof vector);
+  convertRow(numbers, 1, lanes<Number>, to);
+}
+
+//===------------------------------------------------------------------------------------------===//
+// What is decided before
+//===------------------------------------------------------------------------------------------===//
+
+static uint32_t numberType(const hs_conv &conv) { return conv.a_type == HS_F64 ? HS_F64 : HS_F32; }
+
+static int64_t lanesOf(const hs_conv &conv) {
+  return numberType(conv) == HS_F64 ? lanes<double> : lanes<float>;
+}
+
+bool DepthwiseConvolution::matches(const hs_conv &conv) {
+  return conv.channels_last && conv.input_channels == 1 && conv.output_channels == 1 &&
+         conv.groups >= lanesOf(conv);
+}
+
+DepthwiseConvolution::DepthwiseConvolution(const hs_conv &conv, WorkerMemory &scratch)
+    : conv(conv), scratch(scratch), points(volumeOf(conv.window.kernel)),
+      inputs(volumeOf(conv.window.input)), outputs(volumeOf(conv.window.output)) {
+  for (int i = 0; i < 3; ++i)
+    readers[i] = readersOf(conv.window, i);
+  // The filters, points first; or the sums of a block of channels.
+  uint64_t numberBytes = numberType(conv) == HS_F64 ? sizeof(double) : sizeof(float);
+  scratch.reserve(uint64_t(points) * numberBytes *
+                  uint64_t(std::max(conv.groups, mostVectors * lanesOf(conv))));
+}
+
+int64_t DepthwiseConvolution::weightBlocks() const {
+  return std::max<int64_t>(1, conv.groups / (mostVectors * lanesOf(conv)));
+}
+
+int64_t DepthwiseConvolution::units() const {
+  const hs_window &window = conv.window;
+  if (conv.kind == HS_CONV_FORWARD)
+    return conv.batch * window.output[0] * window.output[1];
+  if (conv.kind == HS_CONV_INPUT_GRADIENT)
+    return conv.batch * window.input[0] * window.input[1];
+  return conv.parts * weightBlocks();
+}
+
+//===------------------------------------------------------------------------------------------===//
+// Units
+//===------------------------------------------------------------------------------------------===//
+
+/// Calls `visit(vectors, channel)` for blocks of the channels [first, last), which hold at least
+/// one vector; the number of a block's vectors is a type. The last one begins earlier where it
+/// would not be whole: some channels are computed twice.
+template <int64_t Width, typename Visit>
+static void forEachChannelBlock(int64_t first, int64_t last, Visit visit) {
+  int64_t channel = first;
+  for (; channel + mostVectors * Width <= last; channel += mostVectors * Width)
+    visit(std::integral_constant<int64_t, mostVectors>(), channel);
+  for (; channel < last; channel += Width)
+    visit(std::integral_constant<int64_t, 1>(), std::min(channel, last - Width));
+}
+
+template <typename Storage, typename Number> class DepthwiseConvolution::Runner {
+public:
+  Runner(const DepthwiseConvolution &of, void *const *buffers)
+      : of(of), conv(of.conv), window(conv.window), a(static_cast<const Storage *>(buffers[0])),
+        b(static_cast<const Storage *>(buffers[1])), c(buffers[2]),
+        scratch(reinterpret_cast<Number *>(of.scratch.at(ThreadPool::workerIndex()))) {}
+
+  WITH_AVX2 void run(int64_t lo, int64_t hi) const {
+    if (conv.kind == HS_CONV_WEIGHT_GRADIENT) {
+      for (int64_t unit = lo; unit < hi; ++unit)
+        weightGradient(unit);
+      return;
+    }
+    for (int64_t point = 0; point < of.points; ++point)
+      for (int64_t channel = 0; channel < conv.groups; ++channel)
+        scratch[point * conv.groups + channel] = widen(b[channel * of.points + point]);
+    for (int64_t unit = lo; unit < hi; ++unit)
+      if (conv.kind == HS_CONV_FORWARD)
+        forwardRow(unit);
+      else
+        inputGradientRow(unit);
+  }
+
+private:
+  static constexpr int64_t width = lanes<Number>;
+
+  // A row of points of the window and what it meets: a row of x or of y.
+  struct PointRow {
+    int64_t firstPoint;
+    const Storage *row;
+  };
+
+  int64_t positionOf(int dimension, int64_t output, int64_t k) const {
+    int64_t position =
+        output * window.stride[dimension] - window.pad[dimension] + k * window.dilation[dimension];
+    return position < window.input[dimension] ? position : -1;
+  }
+
+  /// A unit is a row of outputs.
+  WITH_AVX2 void forwardRow(int64_t unit) const {
+    int64_t row = unit % window.output[1], plane = unit / window.output[1] % window.output[0];
+    const Storage *x = a + unit / window.output[1] / window.output[0] * of.inputs * conv.groups;
+    auto *y = static_cast<Storage *>(c) + unit * window.output[2] * conv.groups;
+    std::vector<PointRow> rows;
+    for (int64_t i = 0; i < window.kernel[0]; ++i)
+      for (int64_t j = 0; j < window.kernel[1]; ++j) {
+        int64_t inPlane = positionOf(0, plane, i), inRow = positionOf(1, row, j);
+        if (inPlane >= 0 && inRow >= 0)
+          rows.push_back({(i * window.kernel[1] + j) * window.kernel[2],
+                          x + (inPlane * window.input[1] + inRow) * window.input[2] * conv.groups});
+      }
+    for (int64_t output = 0; output < window.output[2]; ++output)
+      forEachChannelBlock<width>(0, conv.groups, [&](auto vectors, int64_t channel) {
+        addPoints<vectors>(rows, output, y + output * conv.groups, channel);
+      });
+  }
+
+  template <int64_t Vectors>
+  WITH_AVX2 void addPoints(const std::vector<PointRow> &rows, int64_t output, Storage *y,
+                           int64_t channel) const {
+    Vector<Number> sums[Vectors] = {};
+    int64_t start = output * window.stride[2] - window.pad[2];
+    Range inside = pointsInside(window, 2, start, 0, window.input[2]);
+    for (const PointRow &points : rows)
+      for (int64_t k = inside.first; k < inside.last; ++k)
+        addProducts<Vectors>(points.row + (start + k * window.dilation[2]) * conv.groups + channel,
+                             scratch + (points.firstPoint + k) * conv.groups + channel, sums);
+    for (int64_t i = 0; i < Vectors; ++i)
+      store<Number>(sums[i], y + channel + i * width);
+  }
+
+  template <int64_t Vectors, typename Right>
+  WITH_AVX2 static inline void addProducts(const Storage *left, const Right *right,
+                                           Vector<Number> *sums) {
+    for (int64_t i = 0; i < Vectors; ++i)
+      sums[i] += load<Number>(left + i * width) * load<Number>(right + i * width);
+  }
+
+  /// A unit is a row of x.
+  WITH_AVX2 void inputGradientRow(int64_t unit) const {
+    int64_t row = unit % window.input[1], plane = unit / window.input[1] % window.input[0];
+    const Storage *dy = a + unit / window.input[1] / window.input[0] * of.outputs * conv.groups;
+    auto *dx = static_cast<Storage *>(c) + unit * window.input[2] * conv.groups;
+    std::vector<PointRow> rows;
+    for (int64_t i = 0; i < window.kernel[0]; ++i)
+      for (int64_t j = 0; j < window.kernel[1]; ++j) {
+        int64_t outPlane = of.readers[0][size_t(plane * window.kernel[0] + i)];
+        int64_t outRow = of.readers[1][size_t(row * window.kernel[1] + j)];
+        if (outPlane >= 0 && outRow >= 0)
+          rows.push_back(
+              {(i * window.kernel[1] + j) * window.kernel[2],
+               dy + (outPlane * window.output[1] + outRow) * window.output[2] * conv.groups});
+      }
+    for (int64_t position = 0; position < window.input[2]; ++position)
+      forEachChannelBlock<width>(0, conv.groups, [&](auto vectors, int64_t channel) {
+        addReaders<vectors>(rows, position, dx + position * conv.groups, channel);
+      });
+  }
+
+  template <int64_t Vectors>
+  WITH_AVX2 void addReaders(const std::vector<PointRow> &rows, int64_t position, Storage *dx,
+                            int64_t channel) const {
+    Vector<Number> sums[Vectors] = {};
+    const int64_t *outputs = of.readers[2].data() + position * window.kernel[2];
+    for (const PointRow &points : rows)
+      for (int64_t k = 0; k < window.kernel[2]; ++k)
+        if (outputs[k] >= 0)
+          addProducts<Vectors>(points.row + outputs[k] * conv.groups + channel,
+                               scratch + (points.firstPoint + k) * conv.groups + channel, sums);
+    for (int64_t i = 0; i < Vectors; ++i)
+      store<Number>(sums[i], dx + channel + i * width);
+  }
+
+  /// A unit is a partial sum of some channels.
+  WITH_AVX2 void weightGradient(int64_t unit) const {
+    int64_t blocks = of.weightBlocks(), block = unit % blocks, part = unit / blocks;
+    int64_t first = block * mostVectors * width;
+    int64_t last = block == blocks - 1 ? conv.groups : first + mostVectors * width;
+    auto *dw = static_cast<Number *>(c) + part * conv.groups * of.points;
+    forEachChannelBlock<width>(first, last, [&](auto vectors, int64_t channel) {
+      weightGradientBlock<vectors>(part, dw, channel);
+    });
+  }
+
+  template <int64_t Vectors>
+  WITH_AVX2 void weightGradientBlock(int64_t part, Number *dw, int64_t channel) const {
+    constexpr int64_t together = Vectors * width;
+    std::fill_n(scratch, of.points * together, Number(0));
+    int64_t rows = conv.batch * window.output[0] * window.output[1];
+    for (int64_t i = part * rows / conv.parts; i < (part + 1) * rows / conv.parts; ++i) {
+      int64_t row = i % window.output[1], plane = i / window.output[1] % window.output[0];
+      const Storage *dy = a + i * window.output[2] * conv.groups + channel;
+      const Storage *x =
+          b + i / window.output[1] / window.output[0] * of.inputs * conv.groups + channel;
+      for (int64_t point = 0; point < of.points; ++point) {
+        int64_t k = point % window.kernel[2];
+        int64_t inPlane = positionOf(0, plane, point / window.kernel[2] / window.kernel[1]);
+        int64_t inRow = positionOf(1, row, point / window.kernel[2] % window.kernel[1]);
+        if (inPlane < 0 || inRow < 0)
+          continue;
+        const Range inside = outputsInside(window, 2, k);
+        const Storage *read =
+            x + (inPlane * window.input[1] + inRow) * window.input[2] * conv.groups;
+        Vector<Number> sums[Vectors];
+        std::memcpy(sums, scratch + point * together, sizeof sums);
+        for (int64_t output = inside.first; output < inside.last; ++output)
+          addProducts<Vectors>(
+              dy + output * conv.groups,
+              read + (output * window.stride[2] - window.pad[2] + k * window.dilation[2]) *
+                         conv.groups,
+              sums);
+        std::memcpy(scratch + point * together, sums, sizeof sums);
+      }
+    }
+    for (int64_t i = 0; i < together; ++i)
+      for (int64_t point = 0; point < of.points; ++point)
+        dw[(channel + i) * of.points + point] = scratch[point * together + i];
+  }
+
+  const DepthwiseConvolution &of;
+  const hs_conv &conv;
+  const hs_window &window;
+  const Storage *a, *b;
+  void *c; // the weight gradient is of the numbers' type
+  Number *scratch;
+};
+
+void DepthwiseConvolution::run(void *const *buffers, int64_t lo, int64_t hi) {
+  auto &self = *static_cast<const DepthwiseConvolution *>(buffers[3]);
+  switch (self.conv.a_type) {
+  case HS_F64:
+    return Runner<double, double>(self, buffers).run(lo, hi);
+  case HS_F16:
+    return Runner<Half, float>(self, buffers).run(lo, hi);
+  case HS_BF16:
+    return Runner<BFloat, float>(self, buffers).run(lo, hi);
+  default:
+    return Runner<float, float>(self, buffers).run(lo, hi);
+  }
+}
+
+} // namespace halfstep::runtime
