@@ -98,12 +98,29 @@ def LaunchOp : Entry<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>
   let description = [{
     Operands then results are the buffers of the kernel (`kernel.group`, `kernel.contract`) in
     order. A result that the kernel computes in place of an argument shares that operand's slice.
+
+    Most results do so because the memory phase says so. `updates` holds those that do from the
+    start, since their kernel writes a part of them only and the rest is what the operand is: for
+    each result the number of that operand, or -1.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyStaticShapeTensor>:$inputs,
-                       OptionalAttr<SliceArrayAttr>:$slices);
+                       OptionalAttr<SliceArrayAttr>:$slices,
+                       OptionalAttr<DenseI64ArrayAttr>:$updates);
   let results = (outs Variadic<AnyStaticShapeTensor>:$outputs);
   let assemblyFormat =
       "$kernel `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)";
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$outputs, "::mlir::FlatSymbolRefAttr":$kernel,
+                               "::mlir::ValueRange":$inputs, "::mlir::ArrayAttr":$slices), [{
+    build($_builder, $_state, outputs, kernel, inputs, slices, /*updates=*/{});
+  }]>];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The operand that a result is from the start with a part written anew, or null.
+    ::mlir::Value getUpdated(unsigned result) {
+      ::llvm::ArrayRef<int64_t> all = getUpdates().value_or(::llvm::ArrayRef<int64_t>());
+      return all.empty() || all[result] < 0 ? ::mlir::Value() : getInputs()[all[result]];
+    }
+  }];
 }
 
 def GemmOp : Entry<"gemm", [Pure]> {
@@ -186,9 +203,13 @@ def ZeroOp : Entry<"zero", [Pure]> {
 }
 
 def AliasOp : Op<Table_Dialect, "alias", [Pure]> {
-  let summary = "the same slice under another shape; not an entry";
-  let arguments = (ins AnyStaticShapeTensor:$source);
+  let summary = "the same memory, or a range of it, under another shape; not an entry";
+  let description = "`offset` counts elements.";
+  let arguments = (ins AnyStaticShapeTensor:$source, DefaultValuedAttr<I64Attr, "0">:$offset);
   let results = (outs AnyStaticShapeTensor:$view);
   let assemblyFormat = "$source attr-dict `:` functional-type(operands, results)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$view, "::mlir::Value":$source), [{
+    build($_builder, $_state, view, source, /*offset=*/0);
+  }]>];
   let hasVerifier = 1;
 }

@@ -245,6 +245,7 @@ module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", 
   ASSERT_EQ(program.entries[0].kind, HS_CONV);
   const auto &conv = *static_cast<const hs_conv *>(program.entries[0].detail);
   EXPECT_EQ(conv.kind, HS_CONV_WEIGHT_GRADIENT);
+  EXPECT_EQ(conv.channels_last, 0u);
   EXPECT_EQ(Numbers({conv.a_type, conv.b_type, conv.c_type}), Numbers({HS_F16, HS_F16, HS_F32}));
   EXPECT_EQ(Numbers({conv.batch, conv.groups, conv.input_channels, conv.output_channels}),
             Numbers({2, 2, 2, 3}));
@@ -264,6 +265,40 @@ module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", 
   EXPECT_EQ(three(pool.window.output), Numbers({1, 5, 3}));
   EXPECT_EQ(three(pool.counted_front), Numbers({0, 1, 0}));
   EXPECT_EQ(three(pool.counted_behind), Numbers({0, 1, 0}));
+}
+
+TEST_F(TableTest, DescribesWindowsWithChannelsLast) {
+  OwningOpRef<ModuleOp> module = parse(R"mlir(
+module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", halfstep.input_slots = 2 : i64, halfstep.micro_batches = 1 : i64, halfstep.recipe = "{}", halfstep.state_bytes = 8192 : i64} {
+  func.func @infer(%x: tensor<2x9x8x4xf16>, %w: tensor<6x3x2x2xf16>) {
+    %y = table.conv forward %x, %w {channelsLast, strides = array<i64: 2, 1>, dilations = array<i64: 1, 2>, pads = array<i64: 1, 0, 1, 3>, groups = 2 : i64, slices = [#table.slice<0, 0, 1152>, #table.slice<0, 1152, 144>, #table.slice<1, 0, 1080>]}
+      : (tensor<2x9x8x4xf16>, tensor<6x3x2x2xf16>) -> tensor<2x5x9x6xf16>
+    %p = table.pool max %x {channelsLast, kernel = array<i64: 3, 2>, strides = array<i64: 2, 3>, dilations = array<i64: 1, 1>, pads = array<i64: 1, 0, 2, 1>, countedPads = array<i64: 0, 0, 0, 0>, slices = [#table.slice<0, 0, 1152>, #table.slice<1, 1088, 240>]}
+      : (tensor<2x9x8x4xf16>) -> tensor<2x5x3x4xf16>
+    return
+  }
+})mlir");
+  ASSERT_TRUE(module);
+  FailureOr<CompiledArtefact> compiled = compileModule(*module, target);
+  ASSERT_TRUE(succeeded(compiled));
+  auto artefact = runtime::Artefact::load("test", compiled->sharedObject);
+  const hs_program &program = artefact->tables().programs[HS_INFER];
+  ASSERT_EQ(program.entry_count, 2u);
+  auto three = [](const int64_t(&numbers)[3]) {
+    return std::vector<int64_t>(numbers, numbers + 3);
+  };
+  using Numbers = std::vector<int64_t>;
+  const auto &conv = *static_cast<const hs_conv *>(program.entries[0].detail);
+  EXPECT_EQ(conv.channels_last, 1u);
+  EXPECT_EQ(Numbers({conv.batch, conv.groups, conv.input_channels, conv.output_channels}),
+            Numbers({2, 2, 2, 3}));
+  EXPECT_EQ(three(conv.window.kernel), Numbers({1, 3, 2}));
+  EXPECT_EQ(three(conv.window.input), Numbers({1, 9, 8}));
+  EXPECT_EQ(three(conv.window.output), Numbers({1, 5, 9}));
+  const auto &pool = *static_cast<const hs_pool *>(program.entries[1].detail);
+  EXPECT_EQ(Numbers({pool.channels_last, pool.batch, pool.channels}), Numbers({1, 2, 4}));
+  EXPECT_EQ(three(pool.window.input), Numbers({1, 9, 8}));
+  EXPECT_EQ(three(pool.window.output), Numbers({1, 5, 3}));
 }
 
 TEST_F(TableTest, ExportsOneSymbol) {
