@@ -32,8 +32,8 @@ LogicalResult activation(OpBinder &b, ArrayRef<std::pair<StringRef, double>> num
 template <typename Op> LogicalResult plain(OpBinder &b) { return activation<Op>(b); }
 
 LogicalResult elu(OpBinder &b, double alpha, double scale, double inputScale) {
-  return activation<train::EluOp>(
-      b, {{"alpha", alpha}, {"scale", scale}, {"inputScale", inputScale}});
+  return activation<train::EluOp>(b,
+                                  {{"alpha", alpha}, {"scale", scale}, {"inputScale", inputScale}});
 }
 LogicalResult eluNode(OpBinder &b) { return elu(b, b.number("alpha", 1.0), 1.0, 1.0); }
 LogicalResult seluNode(OpBinder &b) {

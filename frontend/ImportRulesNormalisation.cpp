@@ -54,8 +54,8 @@ SmallVector<NamedAttribute> normAttributes(OpBinder &b, ArrayRef<int64_t> axes, 
 
 double epsilonOf(OpBinder &b) { return b.number("epsilon", 1e-5); }
 
-/// Mean and 1 / sqrt(variance + epsilon) of layer normalisation, where a model asks for them: in f32
-/// (stash_type 1), parts included.
+/// Mean and 1 / sqrt(variance + epsilon) of layer normalisation, where a model asks for them: in
+/// f32 (stash_type 1), parts included.
 LogicalResult bindStatistics(OpBinder &b, Value x, ArrayRef<int64_t> axes) {
   Builder &builder = b.scope.builder;
   NamedAttribute over = b.named("axes", builder.getDenseI64ArrayAttr(axes));
@@ -146,8 +146,7 @@ LogicalResult instanceNorm(OpBinder &b) {
 /// Operator set 18 has a scale and a bias for each group, 21 for each channel.
 template <bool perChannel> LogicalResult groupNorm(OpBinder &b) {
   FailureOr<SmallVector<Value>> operands = floats(b, 0, 2);
-  if (failed(operands) || failed(checkStashType(b)) ||
-      failed(checkSpatial(b, operands->front())))
+  if (failed(operands) || failed(checkStashType(b)) || failed(checkSpatial(b, operands->front())))
     return failure();
   ArrayRef<int64_t> sizes = sizesOf(operands->front());
   int64_t groups = b.integer("num_groups", 0), channels = sizes[1];
@@ -171,9 +170,8 @@ LogicalResult meanVarianceNorm(OpBinder &b) {
       b.axes(*named ? **named : SmallVector<int64_t>{0, 2, 3}, sizesOf(value).size());
   if (failed(axes))
     return failure();
-  return b.bind(0, b.create<train::NormaliseOp>(
-                       {value, b.scalar(value, 1.0), b.scalar(value, 0.0)},
-                       normAttributes(b, *axes, /*epsilon=*/1e-18)));
+  return b.bind(0, b.create<train::NormaliseOp>({value, b.scalar(value, 1.0), b.scalar(value, 0.0)},
+                                                normAttributes(b, *axes, /*epsilon=*/1e-18)));
 }
 
 /// x / norm(x), and 0 where the norm is 0.
@@ -189,9 +187,9 @@ LogicalResult lpNorm(OpBinder &b) {
   if (p != 1 && p != 2)
     return b.error() << "has p = " << p << "; ONNX defines 1 and 2";
   NamedAttribute over = b.named("axes", b.scope.builder.getDenseI64ArrayAttr(*axis));
-  Value norm = unrounded(
-      p == 2 ? b.create<train::NormOp>(x, over)
-             : b.create<train::SumOp>(unrounded(b.create<train::AbsOp>(x)), over));
+  Value norm =
+      unrounded(p == 2 ? b.create<train::NormOp>(x, over)
+                       : b.create<train::SumOp>(unrounded(b.create<train::AbsOp>(x)), over));
   auto equal = train::ComparisonAttr::get(b.loc.getContext(), train::Comparison::Equal);
   Value isZero = unrounded(
       b.create<train::CompareOp>({norm, b.scalar(norm, 0.0)}, b.named("predicate", equal)));
@@ -231,8 +229,8 @@ LogicalResult batchNorm(OpBinder &b) {
   emitWarning(b.loc) << "this BatchNormalization is in its inference form: its mean and variance "
                         "stay as they are in training";
   auto epsilon = b.named("epsilon", b.scope.builder.getF64FloatAttr(epsilonOf(b)));
-  return b.bind(0, b.convert(b.create<train::BatchNormOp>(*operands, epsilon),
-                             b.type(0).getElementType()));
+  return b.bind(
+      0, b.convert(b.create<train::BatchNormOp>(*operands, epsilon), b.type(0).getElementType()));
 }
 
 constexpr RuleCategory Full = RuleCategory::Full, Widest = RuleCategory::Widest;

@@ -17,7 +17,7 @@ namespace halfstep {
 llvm::LogicalResult brokenPromise(mlir::Location location, llvm::StringRef phase,
                                   const llvm::Twine &what, const llvm::Twine &detail);
 
-/// One block in every function, without constants that are not one number. Holds behind every phase.
+/// One block in every function; constants are one number, categories known. Holds behind every phase.
 llvm::LogicalResult verifyBodies(mlir::ModuleOp, llvm::StringRef phase);
 /// Each argument and result of @forward, @evaluate and @micro says what it is, and arguments have
 /// static shapes. Holds until the update phase, whose directory knows all values.

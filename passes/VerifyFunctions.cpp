@@ -104,6 +104,12 @@ LogicalResult halfstep::verifyBodies(ModuleOp module, StringRef phase) {
       if (constant && !isa<SplatElementsAttr>(constant.getValue()))
         return brokenPromise(op.getLoc(), phase, "a constant that is not one number",
                              "constants must be splats");
+      Attribute category = op.getAttr(train::attr::kCategory);
+      auto number = dyn_cast_or_null<IntegerAttr>(category);
+      if (category &&
+          (!number || number.getInt() < 0 || number.getInt() > int64_t(train::Precision::Mixed)))
+        return brokenPromise(op.getLoc(), phase, "an op of a precision category that is none",
+                             "train.category must be 0 to 4");
     }
   }
   return success();

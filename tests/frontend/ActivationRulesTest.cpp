@@ -35,9 +35,9 @@ TEST(Activations, InEveryOperatorSetThatHasThem) {
       {"ThresholdedRelu", 10, "select %0, %arg0, %cst"},
   };
   for (const Case &each : cases)
-    for (int64_t opset : {int64_t(7), int64_t(9), int64_t(10), int64_t(12), int64_t(14),
-                          int64_t(16), int64_t(18), int64_t(20), int64_t(22), int64_t(24),
-                          int64_t(28)}) {
+    for (int64_t opset :
+         {int64_t(7), int64_t(9), int64_t(10), int64_t(12), int64_t(14), int64_t(16), int64_t(18),
+          int64_t(20), int64_t(22), int64_t(24), int64_t(28)}) {
       std::string text = importNode(opset, each.onnx);
       if (opset >= each.since)
         EXPECT_TRUE(contains(text, {"train." + each.train, "-> tensor<2x3xf32>"}))
@@ -127,7 +127,8 @@ TEST(Clip, BoundsAreAttributesThenOperands) {
 
   Model model(13);
   model.input("x", {2, 3}).weight("low", {3}).node("Clip", {"x", "low"}, {"y"}).output("y");
-  EXPECT_TRUE(contains(import(model), {"Clip: has a bound of type 'tensor<3xf32>', not one 'f32'"}));
+  EXPECT_TRUE(
+      contains(import(model), {"Clip: has a bound of type 'tensor<3xf32>', not one 'f32'"}));
 }
 
 } // namespace

@@ -46,8 +46,9 @@ TEST(LayerNorm, OverTheLastDimensionsFromAxis) {
 TEST(LayerNorm, StatisticsAsOutputs) {
   std::string text = importNode(17, "LayerNormalization", {2, 3, 4}, {{4}, {4}}, {{"axis", 1}},
                                 {"y", "mean", "deviation"});
-  EXPECT_TRUE(contains(text, {"train.normalise", "train.mean %arg0 {axes = array<i64: 1, 2>, "
-                                                 "train.category = 3 : i32}",
+  EXPECT_TRUE(contains(text, {"train.normalise",
+                              "train.mean %arg0 {axes = array<i64: 1, 2>, "
+                              "train.category = 3 : i32}",
                               "-> tensor<2x1x1xf32>", "train.rsqrt", "-> tensor<2x1x1xf32>"}));
   text = importNode(17, "LayerNormalization", {2, 4}, {{4}}, {}, {"y", "", "deviation"});
   EXPECT_TRUE(contains(text, {"train.normalise", "train.rsqrt"}));
@@ -86,27 +87,27 @@ TEST(GroupNorm, HadAScaleForEachGroupBeforeOperatorSet21) {
         << opset;
   for (int64_t opset : {21, 28})
     EXPECT_TRUE(contains(importNode(opset, "GroupNormalization", {3, 4, 5, 6}, {{4}, {4}}, groups),
-                         {"train.reshape %arg1 {sizes = array<i64: 2, 2, 1, 1>}",
-                          "train.normalise", "axes = array<i64: 2, 3, 4>"}))
+                         {"train.reshape %arg1 {sizes = array<i64: 2, 2, 1, 1>}", "train.normalise",
+                          "axes = array<i64: 2, 3, 4>"}))
         << opset;
   EXPECT_TRUE(contains(importNode(18, "GroupNormalization", {3, 4, 5}, {{4}, {4}}, groups),
                        {"GroupNormalization: needs a scale and a bias of 2 elements"}));
   EXPECT_TRUE(contains(importNode(21, "GroupNormalization", {3, 4, 5}, {{4}, {2}}, groups),
                        {"GroupNormalization: needs a scale and a bias of 4 elements"}));
-  EXPECT_TRUE(contains(
-      importNode(21, "GroupNormalization", {3, 4, 5}, {{4}, {4}}, {{"num_groups", 3}}),
-      {"GroupNormalization: has 4 channels, which do not divide into 3 groups"}));
-  EXPECT_TRUE(contains(
-      importNode(21, "GroupNormalization", {3, 4, 5}, {{4}, {4}}, {{"num_groups", 0}}),
-      {"which do not divide into 0 groups"}));
+  EXPECT_TRUE(
+      contains(importNode(21, "GroupNormalization", {3, 4, 5}, {{4}, {4}}, {{"num_groups", 3}}),
+               {"GroupNormalization: has 4 channels, which do not divide into 3 groups"}));
+  EXPECT_TRUE(
+      contains(importNode(21, "GroupNormalization", {3, 4, 5}, {{4}, {4}}, {{"num_groups", 0}}),
+               {"which do not divide into 0 groups"}));
 }
 
 TEST(InstanceNorm, OverTheSpatialDimensions) {
   for (int64_t opset : {7, 8, 17, 21, 22, 28})
-    EXPECT_TRUE(contains(importNode(opset, "InstanceNormalization", {2, 3, 4, 5}, {{3}, {3}}),
-                         {"train.reshape %arg1 {sizes = array<i64: 3, 1, 1>}",
-                          "train.normalise %arg0", "axes = array<i64: 2, 3>",
-                          "train.category = 4 : i32"}))
+    EXPECT_TRUE(
+        contains(importNode(opset, "InstanceNormalization", {2, 3, 4, 5}, {{3}, {3}}),
+                 {"train.reshape %arg1 {sizes = array<i64: 3, 1, 1>}", "train.normalise %arg0",
+                  "axes = array<i64: 2, 3>", "train.category = 4 : i32"}))
         << opset;
   EXPECT_TRUE(contains(importNode(17, "InstanceNormalization", {2, 3}, {{3}, {3}}),
                        {"InstanceNormalization: needs an operand of rank 3 or more"}));
@@ -118,9 +119,9 @@ TEST(MeanVarianceNorm, OverBatchAndSpaceUnlessAxesSayOtherwise) {
   for (int64_t opset : {9, 12, 13, 28}) {
     EXPECT_TRUE(contains(importNode(opset, "MeanVarianceNormalization", {2, 3, 4, 5}, {}),
                          {"train.normalise", "axes = array<i64: 0, 2, 3>"}));
-    EXPECT_TRUE(contains(importNode(opset, "MeanVarianceNormalization", {2, 3}, {},
-                                    {{"axes", Ints{-1}}}),
-                         {"train.normalise", "axes = array<i64: 1>"}));
+    EXPECT_TRUE(
+        contains(importNode(opset, "MeanVarianceNormalization", {2, 3}, {}, {{"axes", Ints{-1}}}),
+                 {"train.normalise", "axes = array<i64: 1>"}));
   }
   EXPECT_TRUE(contains(importNode(13, "MeanVarianceNormalization", {2, 3}, {}),
                        {"axis 2 is not a dimension of a tensor of rank 2"}));
@@ -129,11 +130,10 @@ TEST(MeanVarianceNorm, OverBatchAndSpaceUnlessAxesSayOtherwise) {
 TEST(LpNorm, OfFirstAndSecondOrder) {
   for (int64_t opset : {7, 21, 22, 28}) {
     EXPECT_TRUE(contains(importNode(opset, "LpNormalization", {2, 3}, {}),
-                         {"train.norm %arg0 {axes = array<i64: 1>, train.category = 3 : i32}", "train.compare eq",
-                          "train.select", "train.div %arg0"}));
-    EXPECT_TRUE(
-        contains(importNode(opset, "LpNormalization", {2, 3}, {}, {{"p", 1}, {"axis", 0}}),
-                 {"train.abs", "train.sum", "axes = array<i64: 0>", "train.div %arg0"}));
+                         {"train.norm %arg0 {axes = array<i64: 1>, train.category = 3 : i32}",
+                          "train.compare eq", "train.select", "train.div %arg0"}));
+    EXPECT_TRUE(contains(importNode(opset, "LpNormalization", {2, 3}, {}, {{"p", 1}, {"axis", 0}}),
+                         {"train.abs", "train.sum", "axes = array<i64: 0>", "train.div %arg0"}));
   }
   EXPECT_TRUE(contains(importNode(17, "LpNormalization", {2, 3}, {}, {{"p", 3}}),
                        {"LpNormalization: has p = 3; ONNX defines 1 and 2"}));
@@ -141,12 +141,12 @@ TEST(LpNorm, OfFirstAndSecondOrder) {
 
 TEST(BatchNorm, InInferenceFormHasStatisticsThatAreNotTrained) {
   for (int64_t opset : {7, 8, 9, 13, 14, 15, 28})
-    EXPECT_TRUE(contains(
-        importNode(opset, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {3}, {3}}),
-        {"{train.parameter = \"w1\", train.trainable}", "{train.parameter = \"w2\", train.trainable}",
-         "{train.parameter = \"w3\"}", "{train.parameter = \"w4\"}",
-         "train.reshape %arg4 {sizes = array<i64: 3, 1>}", "train.batch_norm %arg0",
-         "epsilon = 1.000000e-05"}))
+    EXPECT_TRUE(
+        contains(importNode(opset, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {3}, {3}}),
+                 {"{train.parameter = \"w1\", train.trainable}",
+                  "{train.parameter = \"w2\", train.trainable}", "{train.parameter = \"w3\"}",
+                  "{train.parameter = \"w4\"}", "train.reshape %arg4 {sizes = array<i64: 3, 1>}",
+                  "train.batch_norm %arg0", "epsilon = 1.000000e-05"}))
         << opset;
   Model model(15);
   model.input("x", {2, 3}, f16).weight("s", {3}).weight("b", {3}).weight("m", {3}).weight("v", {3});
@@ -163,9 +163,9 @@ TEST(BatchNorm, OverTheBatchIsRefused) {
   EXPECT_TRUE(contains(importNode(9, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {3}, {3}}, {},
                                   {"y", "m", "v", "sm", "sv"}),
                        {"normalises with the statistics of each batch"}));
-  EXPECT_TRUE(contains(importNode(7, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {3}, {3}},
-                                  {{"spatial", 0}}),
-                       {"BatchNormalization: has spatial=0, statistics for every element"}));
+  EXPECT_TRUE(contains(
+      importNode(7, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {3}, {3}}, {{"spatial", 0}}),
+      {"BatchNormalization: has spatial=0, statistics for every element"}));
   EXPECT_TRUE(contains(importNode(15, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {4}, {3}}),
                        {"needs scale, bias, mean and variance of 3 elements, not "}));
 }

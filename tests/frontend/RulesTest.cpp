@@ -39,9 +39,9 @@ const std::vector<int64_t> allOpsets = {7, 8, 9, 11, 12, 13, 14, 17, 18, 21, 22,
 
 TEST(Rules, UnaryInEveryOperatorSet) {
   const std::pair<const char *, const char *> ops[] = {
-      {"Abs", "abs"},         {"Cos", "cos"},   {"Exp", "exp"},  {"Floor", "floor"},
-      {"Log", "log"},         {"Neg", "neg"},   {"Relu", "relu"}, {"Sigmoid", "sigmoid"},
-      {"Sin", "sin"},         {"Sqrt", "sqrt"}, {"Tanh", "tanh"}};
+      {"Abs", "abs"}, {"Cos", "cos"},   {"Exp", "exp"},   {"Floor", "floor"},
+      {"Log", "log"}, {"Neg", "neg"},   {"Relu", "relu"}, {"Sigmoid", "sigmoid"},
+      {"Sin", "sin"}, {"Sqrt", "sqrt"}, {"Tanh", "tanh"}};
   for (int64_t opset : allOpsets)
     for (auto [onnx, train] : ops)
       EXPECT_TRUE(contains(importNode(opset, onnx, {{2, 3}}),
@@ -88,10 +88,9 @@ TEST(Rules, VariadicOpsFoldFromTheLeft) {
 }
 
 TEST(Rules, Reciprocal) {
-  EXPECT_TRUE(
-      contains(importNode(13, "Reciprocal", {{3}}),
-               {"arith.constant dense<1.000000e+00> : tensor<f32>",
-                "train.div %cst, %arg0 {train.category = 1 : i32}"}));
+  EXPECT_TRUE(contains(importNode(13, "Reciprocal", {{3}}),
+                       {"arith.constant dense<1.000000e+00> : tensor<f32>",
+                        "train.div %cst, %arg0 {train.category = 1 : i32}"}));
 }
 
 TEST(Rules, PowTakesAnExponentOfAnotherType) {
@@ -315,17 +314,21 @@ TEST(Rules, ReductionsOfSomething) {
                          {"train.log_sum_exp %arg0 {axes = array<i64: 0>}"}));
   }
   for (int64_t opset : {18, 28})
-    for (auto [op, train] : {std::pair{"ReduceL1", "sum"}, {"ReduceL2", "norm"},
-                             {"ReduceLogSum", "sum"}, {"ReduceLogSumExp", "log_sum_exp"}})
-      EXPECT_TRUE(contains(importWithInts(opset, op, {2, 3}, {{1}}, {{"keepdims", 0}}),
-                           {std::string("train.") + train, "axes = array<i64: 1>",
-                            "-> tensor<2xf32>"}))
+    for (auto [op, train] : {std::pair{"ReduceL1", "sum"},
+                             {"ReduceL2", "norm"},
+                             {"ReduceLogSum", "sum"},
+                             {"ReduceLogSumExp", "log_sum_exp"}})
+      EXPECT_TRUE(
+          contains(importWithInts(opset, op, {2, 3}, {{1}}, {{"keepdims", 0}}),
+                   {std::string("train.") + train, "axes = array<i64: 1>", "-> tensor<2xf32>"}))
           << op;
   // Over no axes, each number on its own.
   const std::vector<Attribute> noop = {{"noop_with_empty_axes", 1}};
   EXPECT_TRUE(contains(importNode(18, "ReduceL1", {{3}}, noop), {"%0 = train.abs", "return %0"}));
-  EXPECT_TRUE(contains(importNode(18, "ReduceL2", {{3}}, noop), {"train.norm %arg0 {axes = array<i64>}"}));
-  EXPECT_TRUE(contains(importNode(18, "ReduceLogSum", {{3}}, noop), {"train.log %arg0", "return %0"}));
+  EXPECT_TRUE(
+      contains(importNode(18, "ReduceL2", {{3}}, noop), {"train.norm %arg0 {axes = array<i64>}"}));
+  EXPECT_TRUE(
+      contains(importNode(18, "ReduceLogSum", {{3}}, noop), {"train.log %arg0", "return %0"}));
   EXPECT_TRUE(contains(importNode(18, "ReduceLogSumExp", {{3}}, noop), {"{", "return %arg0"}));
 }
 

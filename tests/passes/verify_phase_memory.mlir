@@ -6,6 +6,18 @@ module {}
 
 // -----
 
+// CHECK: error: the memory phase left sizes of buffers that none can have
+module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep.input_slots = -1} {}
+
+// -----
+
+// CHECK: error: the memory phase left a function that is no list of ops
+module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep.input_slots = 1} {
+  func.func private @micro()
+}
+
+// -----
+
 // CHECK: error: the memory phase left a named tensor without its memory
 // CHECK: note: verify-phase: a in #table.slice<0, 0, 4>
 module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep.input_slots = 1} {

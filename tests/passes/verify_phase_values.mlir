@@ -18,6 +18,14 @@ func.func @main() { return }
 
 // -----
 
+// IMPORT: error: the import phase left an op of a precision category that is none
+func.func @forward(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.output = "y"}) {
+  %0 = train.tanh %x {train.category = -1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 // IMPORT: error: the import phase left a shape that is not static
 // IMPORT: note: verify-phase: argument 0 of @forward is tensor<?xf32>
 func.func @forward(%x: tensor<?xf32>) { return }
