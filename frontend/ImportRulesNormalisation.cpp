@@ -15,7 +15,7 @@ using namespace mlir;
 namespace halfstep {
 namespace {
 
-/// Operands `first` to `last`, floats, in the widest of their types; two 16-bit types meet in f32.
+/// Operands `first` to `last`, floats, in one type: different ones meet in f32, or f64 if one is.
 FailureOr<SmallVector<Value>> floats(OpBinder &b, unsigned first, unsigned last) {
   SmallVector<Value> values;
   Type common;
@@ -26,10 +26,10 @@ FailureOr<SmallVector<Value>> floats(OpBinder &b, unsigned first, unsigned last)
     Type element = getElementTypeOrSelf(value);
     if (!isa<FloatType>(element))
       return b.error() << "is supported on floats only, not on " << value.getType();
-    if (!common || element.getIntOrFloatBitWidth() > common.getIntOrFloatBitWidth())
-      common = element;
-    else if (element != common && element.getIntOrFloatBitWidth() == 16)
-      common = common.getIntOrFloatBitWidth() == 16 ? Type(b.scope.builder.getF32Type()) : common;
+    if (common && element != common)
+      element = element.isF64() || common.isF64() ? Type(b.scope.builder.getF64Type())
+                                                  : Type(b.scope.builder.getF32Type());
+    common = element;
     values.push_back(value);
   }
   for (Value &value : values)
@@ -62,14 +62,17 @@ LogicalResult bindStatistics(OpBinder &b, Value x, ArrayRef<int64_t> axes) {
   Type f32 = builder.getF32Type();
   if (!getElementTypeOrSelf(x).isF64())
     x = b.convert(x, f32);
-  Value mean = unrounded(b.create<train::MeanOp>(x, over));
+  auto average = [&](Value each) { return unrounded(b.create<train::MeanOp>(each, over)); };
+  Value first = average(x); // corrected, as the norm's own (ir/NormalisationOps.cpp)
+  Value rest = average(unrounded(b.create<train::SubOp>({x, first})));
+  Value mean = unrounded(b.create<train::AddOp>({first, rest}));
   if (b.uses(1) && failed(b.bind(1, b.convert(mean, f32))))
     return failure();
   if (!b.uses(2))
     return success();
   Value deviation = unrounded(b.create<train::SubOp>({x, mean}));
   Value square = unrounded(b.create<train::MulOp>({deviation, deviation}));
-  Value variance = unrounded(b.create<train::MeanOp>(square, over));
+  Value variance = average(square);
   Value moved = unrounded(b.create<train::AddOp>({variance, b.scalar(variance, epsilonOf(b))}));
   return b.bind(2, b.convert(unrounded(b.create<train::RsqrtOp>(moved)), f32));
 }

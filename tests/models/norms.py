@@ -80,6 +80,23 @@ class NormTest(unittest.TestCase):
                                    "--precision", "as-is")
                 numpy.testing.assert_array_equal(y, numpy.float16(0.5))
 
+    def test_statistics_as_outputs_are_those_of_the_norm(self):
+        """In f32, of f16 rows: a variance of 250,000, which is no f16 number, and none at all."""
+        length = 10007  # a plain sum of so many 65504s, divided by it, is 65503.996
+        x = numpy.stack([numpy.resize([500, -500], length), numpy.full(length, 65504)])
+        path = save(self.folder / "statistics.onnx",
+                    [helper.make_node("LayerNormalization", ["x", "s"], ["n", "m", "d"], "norm"),
+                     helper.make_node("Concat", ["m", "d"], ["y"], "both", axis=1)], [length],
+                    {"s": numpy.ones(length, numpy.float16)}, TensorProto.FLOAT16, opset=17)
+        model = onnx.load(path)
+        model.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
+        onnx.save(model, path)
+        y = self.run_model(path, x.astype(numpy.float16), "--precision", "as-is")
+        # A mean is as exact as the numbers that it is of.
+        self.assertLess(abs(y[0, 0] - 500 / length), 500 * 2**-24)
+        numpy.testing.assert_allclose(y[0, 1], 1 / 500, rtol=1e-6)
+        numpy.testing.assert_allclose(y[1], [65504, EPSILON**-0.5], rtol=1e-6)
+
     def test_a_large_mean_does_not_drown_the_deviations(self):
         """1e4 and small steps that f32 holds: E[x^2] - E[x]^2 is off by 2 there."""
         steps = numpy.arange(1, 32) / 16
