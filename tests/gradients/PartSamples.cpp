@@ -120,6 +120,18 @@ void addPartsAmongOthers(Samples &all) {
       "%y = train.concat %s, %1, %s {axis = 0 : i64} : (tensor<1x6xf64>, tensor<2x6xf64>, "
       "tensor<1x6xf64>) -> tensor<4x6xf64>",
       "4x6xf64");
+  // Each part is read where the second one is written: that part's element is at hand, the first
+  // part's is not, though both are walked along the same strides.
+  add("concat", {{"3x4xf64"}, {"3x4xf64"}},
+      "%e = train.exp %1 : (tensor<3x4xf64>) -> tensor<3x4xf64>\n"
+      "%j = train.concat %0, %e {axis = 1 : i64} : (tensor<3x4xf64>, tensor<3x4xf64>) -> "
+      "tensor<3x8xf64>\n"
+      "%a = train.slice %j {offsets = array<i64: 0, 0>, strides = array<i64: 1, 1>, sizes = "
+      "array<i64: 3, 4>} : (tensor<3x8xf64>) -> tensor<3x4xf64>\n"
+      "%b = train.slice %j {offsets = array<i64: 0, 4>, strides = array<i64: 1, 1>, sizes = "
+      "array<i64: 3, 4>} : (tensor<3x8xf64>) -> tensor<3x4xf64>\n"
+      "%y = train.mul %a, %b : (tensor<3x4xf64>, tensor<3x4xf64>) -> tensor<3x4xf64>",
+      "3x4xf64");
   // What lies beneath a broadcast and a reshape is a part.
   add("slice", {{"3x4xf64"}, {"2x2x3xf64"}},
       "%a = train.slice %0 {offsets = array<i64: 2, 1>, strides = array<i64: 1, 1>, sizes = "

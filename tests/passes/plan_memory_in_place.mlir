@@ -41,6 +41,11 @@ kernel.group @narrow [64](%x: f32[1]) -> (bf16[1]) {
 kernel.group @transpose [8, 8](%x: f32[1, 8]) -> (f32[8, 1]) {
   kernel.yield %x : f32
 }
+// Read one element further on than it is written.
+// CHECK: kernel.group @shift [63](%{{.*}}: f32[1] + 1) -> (f32[1])
+kernel.group @shift [63](%x: f32[1] + 1) -> (f32[1]) {
+  kernel.yield %x : f32
+}
 kernel.contract @square [1, 8, 8, 8] f32 (a[0, 8, 1], b[0, 8, 1]) -> c[0, 8, 1]
 
 table.tensor input "x" : tensor<64xf32>
@@ -81,5 +86,7 @@ func.func @infer(%x: tensor<64xf32> {train.input = "x"})
   %11 = table.launch @relu(%10) : (tensor<64xf32>) -> tensor<64xf32>
   %12 = table.launch @narrow(%x) : (tensor<64xf32>) -> tensor<64xbf16>
   %13 = table.launch @retype(%12) : (tensor<64xbf16>) -> tensor<64xf16>
+  %14 = table.launch @relu(%x) : (tensor<64xf32>) -> tensor<64xf32>
+  %15 = table.launch @shift(%14) : (tensor<64xf32>) -> tensor<64xf32>
   return %10, %11, %13 : tensor<64xf32>, tensor<64xf32>, tensor<64xf16>
 }
