@@ -141,6 +141,8 @@ void Program::setParameter(const std::string &name, const std::vector<double> &v
   auto fill = [&](auto *elements) { std::copy(values.begin(), values.end(), elements); };
   if (tensor.type == HS_I64)
     fill(reinterpret_cast<int64_t *>(data.data()));
+  else if (tensor.type == HS_I32)
+    fill(reinterpret_cast<int32_t *>(data.data()));
   else if (tensor.type == HS_BOOL)
     fill(data.data());
   else
