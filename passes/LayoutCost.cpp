@@ -1,10 +1,10 @@
 //===- LayoutCost.cpp - What an op costs in either layout -----------------===//
 //
-// The runtime's kernels, measured by bench/kernels on one core of a Zen 4 at 3.5 GHz. A convolution
-// is a matrix product, which is as fast in either layout, and the gathering of its patches: a few
-// nanoseconds for each run of adjacent numbers, and little for each number. A run is a row of
-// outputs where channels come first; where they come last, it is a row of points of the window with
-// all their channels. A pooling is what it reads, and the same for runs.
+// The runtime's kernels, as bench/windows measures them on one core of a Zen 4 (bench/README.md). A
+// convolution is a matrix product, which is as fast in either layout, and the gathering of its
+// patches: a few nanoseconds for each run of adjacent numbers, and little for each number. A run is
+// a row of outputs where channels come first; where they come last, it is a row of points of the
+// window with all their channels. A pooling is what it reads, and the same for runs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,10 +31,13 @@ LayoutCost convolutionCost(RankedTensorType x, RankedTensorType w, RankedTensorT
   double weights = w.getNumElements();
   LayoutCost cost;
   double row = y.getShape().back();
-  cost.channelsFirst = patches * (filters * product + 0.1 + 25 / row);
+  // A window of one point that moves by one reads x where it is.
+  bool gathers = x.getShape().drop_front(2) != y.getShape().drop_front(2) ||
+                 ShapedType::getNumElements(w.getShape().drop_front(2)) != 1;
+  cost.channelsFirst = patches * (filters * product + (gathers ? 0.2 + 9 / row : 0));
   // Weight gradients are summed up transposed.
   if (kind == Kind::WeightGradient)
-    cost.channelsFirst += patches * (0.1 + 10 / row) + 10 * weights;
+    cost.channelsFirst += patches * (0.1 + 4 / row) + 10 * weights;
 
   // Loops over vectors of channels take the place of products.
   constexpr int64_t vector = 8;
@@ -43,7 +46,7 @@ LayoutCost convolutionCost(RankedTensorType x, RankedTensorType w, RankedTensorT
   } else {
     bool isOneRun = groups == 1 && dilations.back() == 1;
     double run = channels * (isOneRun ? w.getShape().back() : 1);
-    double gathering = 0.1 + 4 / run;
+    double gathering = gathers ? 0.12 + 4.5 / run : 0;
     // Patches are added to the gradient: it is read as well.
     cost.channelsLast =
         patches * (filters * product + (kind == Kind::InputGradient ? 2 : 1) * gathering);
@@ -56,9 +59,9 @@ LayoutCost poolingCost(RankedTensorType x, RankedTensorType y, ArrayRef<int64_t>
                        bool isAdjoint) {
   double reads = double(y.getNumElements()) * ShapedType::getNumElements(kernel);
   double channels = x.getDimSize(1), row = y.getShape().back();
-  if (isAdjoint) // windows are looked at once for each of their rows
-    return {1.5 * reads, reads * kernel[kernel.size() - 1] * (0.1 + 3 / channels)};
-  return {reads * (0.2 + 5 / row), reads * (0.1 + 3 / channels)};
+  if (isAdjoint)
+    return {2.2 * reads, reads * (0.8 + 14 / channels)};
+  return {reads * (0.4 + 3 / row), reads * (0.15 + 8 / channels)};
 }
 } // namespace
 
@@ -87,7 +90,7 @@ LayoutCost halfstep::layoutCost(Operation *op) {
 }
 
 double halfstep::transpositionCost(RankedTensorType type) {
-  constexpr double perNumber = 1;
+  constexpr double perNumber = 0.5;
   int64_t spatial = ShapedType::getNumElements(type.getShape().drop_front(2));
   return spatial == 1 || type.getDimSize(1) == 1 ? 0 : perNumber * type.getNumElements();
 }

@@ -7,18 +7,12 @@
 #include "runtime/Convolution.h"
 
 #include "runtime/ConvolutionRunner.h"
+#include "runtime/Parts.h"
 
 #include <algorithm>
 #include <optional>
 
 namespace halfstep::runtime {
-
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/// The size of even parts of `whole`, none above `most`.
-static int64_t evenPart(int64_t whole, int64_t most) {
-  return ceilDiv(whole, ceilDiv(whole, most));
-}
 
 ConvolutionBlock chooseConvolutionBlock(const hs_conv &conv) {
   // A block's patches and outputs: a quarter of a megabyte of f32, which second-level caches hold.

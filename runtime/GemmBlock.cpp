@@ -6,11 +6,11 @@
 
 #include "runtime/GemmBlock.h"
 
+#include "runtime/Parts.h"
+
 #include <algorithm>
 
 namespace halfstep::runtime {
-
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Half of an extent, a multiple of 16: the columns of a vector.
 static int64_t halve(int64_t extent) { return ceilDiv(ceilDiv(extent, 2), 16) * 16; }

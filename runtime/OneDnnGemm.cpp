@@ -2,14 +2,13 @@
 
 #include "runtime/OneDnnGemm.h"
 
+#include "runtime/Parts.h"
 #include "runtime/ThreadPool.h"
 #include "runtime/Types.h"
 
 #include <algorithm>
 
 namespace halfstep::runtime {
-
-static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 OneDnnGemm::OneDnnGemm(OneDnn &oneDnn, const hs_gemm &gemm)
     : gemm(gemm), widens(!OneDnnProduct::isSupported(gemm)),
