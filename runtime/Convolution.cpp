@@ -70,6 +70,9 @@ void Convolution::decideWhatIsInPlace() {
   isPatchless =
       block.images == 1 && readsEachOnce && (isKind(HS_CONV_INPUT_GRADIENT) ? isSum : isOperand);
   isOutputInPlace = block.images == 1 && (isKind(HS_CONV_FORWARD) ? isSum : isOperand);
+  // Transposed, rows of dy that are far apart would be read number by number.
+  if (isKind(HS_CONV_WEIGHT_GRADIENT) && block.outputs < outputs)
+    isOutputInPlace = false;
 }
 
 void Convolution::reserveScratch() {
