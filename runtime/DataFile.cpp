@@ -60,7 +60,7 @@ LostPages::LostPages() {
   pageLost = false;
   struct sigaction action = {};
   action.sa_sigaction = replaceLostPage;
-  action.sa_flags = SA_SIGINFO;
+  action.sa_flags = SA_ONSTACK | SA_SIGINFO; // see SignalStack.h
   sigaction(SIGBUS, &action, &previousAction);
 }
 

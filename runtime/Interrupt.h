@@ -18,7 +18,7 @@ public:
     flag = false;
     struct sigaction action = {};
     action.sa_handler = [](int) { flag = true; };
-    action.sa_flags = SA_RESETHAND | SA_RESTART;
+    action.sa_flags = SA_ONSTACK | SA_RESETHAND | SA_RESTART; // see SignalStack.h
     sigaction(SIGINT, &action, &previous);
   }
   Interrupt(const Interrupt &) = delete;

@@ -10,6 +10,7 @@
 
 #include "runtime/Error.h"
 #include "runtime/Library.h"
+#include "runtime/SignalStack.h"
 #include "runtime/ThreadPool.h"
 #include "runtime/Types.h"
 
@@ -96,7 +97,10 @@ OneDnn::~OneDnn() {
     dnnl().dnnl_stream_destroy(stream);
 }
 
-OnOneThread::OnOneThread() : threads(OpenMP::get()->maxThreads()) { OpenMP::get()->setThreads(1); }
+OnOneThread::OnOneThread() : threads(OpenMP::get()->maxThreads()) {
+  provideSignalStack();
+  OpenMP::get()->setThreads(1);
+}
 OnOneThread::~OnOneThread() { OpenMP::get()->setThreads(threads); }
 
 //===------------------------------------------------------------------------------------------===//

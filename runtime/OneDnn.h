@@ -41,7 +41,7 @@ private:
 };
 
 /// oneDNN plans for and runs on as many threads as OpenMP would use; while this lives, on the
-/// calling one alone.
+/// calling one alone. That thread can take signals meanwhile.
 class OnOneThread {
 public:
   OnOneThread();

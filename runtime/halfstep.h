@@ -14,7 +14,9 @@
  *   hs_save(session, "digits.safetensors");
  *   hs_close(session);
  *
- * The library never exits, prints or installs handlers. Functions that return hs_status return
+ * The library never exits, prints or installs handlers. While a program runs, oneDNN's code may have
+ * moved the stack pointer: a host's own signal handlers need SA_ONSTACK, for which threads that run
+ * programs get a stack if they have none. Functions that return hs_status return
  * HS_OK or HS_ERROR; those that return pointers return NULL on failure; then hs_last_error() is the
  * message. A session belongs to one thread at a time. Tensors, programs and the layout of
  * hs_artefact are described in step_abi.h.

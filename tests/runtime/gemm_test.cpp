@@ -9,10 +9,14 @@
 
 #include "runtime/CpuBackend.h"
 #include "runtime/Half.h"
+#include "runtime/OneDnn.h"
 #include "runtime/Types.h"
 
+#include <atomic>
 #include <cmath>
+#include <csignal>
 #include <random>
+#include <thread>
 
 using namespace halfstep::runtime;
 
@@ -299,6 +303,33 @@ TEST(GemmTypes, SumsAreNotRoundedAndNothingOverflowsInBetween) {
   EXPECT_EQ(product.run(1)[0], 5536);
   product.bias.fill(0);
   EXPECT_EQ(product.run(1)[0], INFINITY);
+}
+
+/// Who has called oneDNN takes signals on a stack for them, wherever its own stack pointer is.
+TEST(GemmTypes, SignalsHaveAStackOfTheirOwn) {
+  static std::atomic<const char *> handlerStack;
+  struct sigaction action = {}, previous;
+  action.sa_handler = [](int) {
+    char here;
+    handlerStack = &here;
+  };
+  action.sa_flags = SA_ONSTACK;
+  sigaction(SIGUSR1, &action, &previous);
+  std::thread([] {
+    stack_t stack;
+    sigaltstack(nullptr, &stack);
+    EXPECT_TRUE(stack.ss_flags & SS_DISABLE);
+    {
+      OnOneThread guard;
+    }
+    sigaltstack(nullptr, &stack);
+    ASSERT_FALSE(stack.ss_flags & SS_DISABLE);
+    raise(SIGUSR1);
+    auto *begin = static_cast<const char *>(stack.ss_sp);
+    EXPECT_GE(handlerStack, begin);
+    EXPECT_LT(handlerStack, begin + stack.ss_size);
+  }).join();
+  sigaction(SIGUSR1, &previous, nullptr);
 }
 
 TEST(GemmBlock, LargeProductsAreCutAndSmallOnesAreNot) {
