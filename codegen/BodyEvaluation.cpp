@@ -27,8 +27,7 @@ static Value cloneAt(KernelBuilder &b, Operation &op, int64_t width,
 
 /// first, or 0 if it is null, as i32.
 static Value indexFrom(KernelBuilder &b, Value first) {
-  return first ? b.create<arith::TruncIOp>(b.getI32Type(), first).getResult()
-               : b.constant(b.getI32Type(), 0);
+  return first ? b.toI32(first) : b.constant(b.getI32Type(), 0);
 }
 
 /// first, first + stride, ... as i32.
@@ -189,7 +188,9 @@ Value Tile::get(KernelBuilder &b, Value value) {
     result = b.splat(row.values.lookup(value), width);
   } else if (auto argument = dyn_cast<BlockArgument>(value)) {
     const View &view = row.form.buffers[argument.getArgNumber()];
-    result = b.loadStrided(address(b, argument.getArgNumber()), view.storage, width, view.inner);
+    result = loader ? loader(b, argument.getArgNumber())
+                    : b.loadStrided(address(b, argument.getArgNumber()), view.storage, width,
+                                    view.inner);
   } else if (auto index = value.getDefiningOp<IndexOp>()) {
     const View &view = row.form.indices.find(index)->second;
     result = countFrom(b, advanced(b, row.offset(b, view), column, view.inner), width, view.inner);

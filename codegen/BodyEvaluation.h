@@ -14,6 +14,8 @@
 
 #include "llvm/ADT/MapVector.h"
 
+#include <functional>
+
 namespace halfstep::codegen {
 
 using ValueMap = llvm::MapVector<Value, Value>; // in order: code must not depend on addresses
@@ -72,7 +74,12 @@ private:
 /// `width` neighbouring columns of a row, from column `column` on.
 class Tile {
 public:
-  Tile(const Row &row, Value column, int64_t width) : row(row), column(column), width(width) {}
+  /// Reads a buffer's elements at the tile's columns, in their compute type.
+  using Loader = std::function<Value(KernelBuilder &, unsigned buffer)>;
+
+  /// Without a `loader` all columns are in the row, and a plain access reads them.
+  Tile(const Row &row, Value column, int64_t width, Loader loader = {})
+      : row(row), column(column), width(width), loader(std::move(loader)) {}
 
   /// The value at the tile's columns, computed where the builder stands.
   Value get(KernelBuilder &b, Value value);
@@ -87,6 +94,7 @@ private:
   const Row &row;
   Value column;
   int64_t width;
+  Loader loader;
   ValueMap computed;
 };
 

@@ -52,7 +52,7 @@ static Type rawType(Type storage) {
   return storage;
 }
 
-static unsigned alignment(Type storage) { return (storage.getIntOrFloatBitWidth() + 7) / 8; }
+static int64_t bytesOf(Type storage) { return (storage.getIntOrFloatBitWidth() + 7) / 8; }
 
 /// A shuffle's lanes: [0, width) of its first operand, then one of the second up to `lanes`.
 static SmallVector<int64_t> paddedLanes(int64_t width, int64_t lanes, int64_t second) {
@@ -61,10 +61,10 @@ static SmallVector<int64_t> paddedLanes(int64_t width, int64_t lanes, int64_t se
   return indices;
 }
 
-Value KernelBuilder::loadRaw(Value pointer, Type storage, int64_t width) {
+Value KernelBuilder::loadRaw(Value pointer, Type storage, int64_t width, int64_t alignment) {
   Type raw = rawType(storage);
   Type type = width ? Type(VectorType::get({width}, raw)) : raw;
-  Value value = create<LLVM::LoadOp>(type, pointer, alignment(storage));
+  Value value = create<LLVM::LoadOp>(type, pointer, alignment ? alignment : bytesOf(storage));
   if (!width || llvm::isPowerOf2_64(width))
     return value;
   return shuffle(value, create<LLVM::PoisonOp>(type),
@@ -110,15 +110,16 @@ Value KernelBuilder::roundToBFloat16(Value value) {
   return create<arith::TruncIOp>(withElement(wide, getI16Type()), result);
 }
 
-Value KernelBuilder::load(Value pointer, Type storage, int64_t width) {
-  return widen(loadRaw(pointer, storage, width), storage);
+Value KernelBuilder::load(Value pointer, Type storage, int64_t width, int64_t alignment) {
+  return widen(loadRaw(pointer, storage, width, alignment), storage);
 }
 
-void KernelBuilder::store(Value value, Value pointer, Type storage, int64_t width) {
+void KernelBuilder::store(Value value, Value pointer, Type storage, int64_t width,
+                          int64_t alignment) {
   Value raw = narrow(value, storage);
   if (width && !llvm::isPowerOf2_64(width))
     raw = shuffle(raw, raw, llvm::to_vector(llvm::seq<int64_t>(0, width)));
-  create<LLVM::StoreOp>(raw, pointer, alignment(storage));
+  create<LLVM::StoreOp>(raw, pointer, alignment ? alignment : bytesOf(storage));
 }
 
 Value KernelBuilder::loadStrided(Value pointer, Type storage, int64_t width, int64_t stride) {
@@ -141,7 +142,7 @@ void KernelBuilder::storeStrided(Value value, Value pointer, Type storage, int64
   Value raw = narrow(value, storage);
   for (int64_t i = 0; i < width; ++i)
     create<LLVM::StoreOp>(create<vector::ExtractOp>(raw, i),
-                          element(pointer, storage, constant(i * stride)), alignment(storage));
+                          element(pointer, storage, constant(i * stride)), bytesOf(storage));
 }
 
 Value KernelBuilder::stack(Block *entry, Type type, int64_t count) {

@@ -55,6 +55,12 @@ public:
   /// `type` itself for width 0, else a vector for `width` elements of it.
   static Type vectorOf(Type type, int64_t width);
   Value splat(Value scalar, int64_t width);
+  /// A position as i32, which bodies count in.
+  Value toI32(Value position) {
+    return position.getType().isInteger(32)
+               ? position
+               : create<mlir::arith::TruncIOp>(getI32Type(), position).getResult();
+  }
   /// An integer in a scalar or in every lane of a vector.
   Value number(Type type, int64_t value);
   Value shuffle(Value x, Value y, ArrayRef<int64_t> lanes) {
@@ -63,14 +69,15 @@ public:
 
   /// The address of element `index`, counted in elements of `storage`.
   Value element(Value pointer, Type storage, Value index);
-  /// `width` neighbouring elements, in their compute type.
-  Value load(Value pointer, Type storage, int64_t width);
-  void store(Value value, Value pointer, Type storage, int64_t width);
+  /// `width` neighbouring elements, in their compute type. `alignment` of the pointer is in bytes,
+  /// 0 for that of an element.
+  Value load(Value pointer, Type storage, int64_t width, int64_t alignment = 0);
+  void store(Value value, Value pointer, Type storage, int64_t width, int64_t alignment = 0);
   /// Elements `stride` apart, which may be 0 for a load.
   Value loadStrided(Value pointer, Type storage, int64_t width, int64_t stride);
   void storeStrided(Value value, Value pointer, Type storage, int64_t width, int64_t stride);
   /// What is in memory, as it is there (i8 for booleans, i16 for bf16), from and to compute types.
-  Value loadRaw(Value pointer, Type storage, int64_t width);
+  Value loadRaw(Value pointer, Type storage, int64_t width, int64_t alignment = 0);
   Value widen(Value raw, Type storage);
   Value narrow(Value value, Type storage);
 
@@ -87,7 +94,7 @@ public:
 
   /// for (i = from; i < to; i += step) body(i)
   template <typename Body> void loop(Value from, Value to, int64_t step, Body body) {
-    auto loop = create<mlir::scf::ForOp>(from, to, constant(step));
+    auto loop = create<mlir::scf::ForOp>(from, to, constant(from.getType(), step));
     InsertionGuard guard(*this);
     setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
@@ -96,7 +103,7 @@ public:
   template <typename Body>
   SmallVector<Value> fold(Value from, Value to, int64_t step, SmallVector<Value> values,
                           Body body) {
-    auto loop = create<mlir::scf::ForOp>(from, to, constant(step), values);
+    auto loop = create<mlir::scf::ForOp>(from, to, constant(from.getType(), step), values);
     InsertionGuard guard(*this);
     setInsertionPointToStart(loop.getBody());
     SmallVector<Value> carried(loop.getRegionIterArgs());

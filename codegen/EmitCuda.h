@@ -1,0 +1,29 @@
+//===- EmitCuda.h - kernels for CUDA -------------------------------------------------------===//
+//
+// A kernel is a grid of blocks of threads over the buffers' addresses, in the order of the group's.
+// The same groups as on the CPU, over the same reduction trees.
+//
+//===---------------------------------------------------------------------------------------===//
+
+#ifndef HALFSTEP_CODEGEN_EMITCUDA_H
+#define HALFSTEP_CODEGEN_EMITCUDA_H
+
+#include "ir/KernelDialect.h"
+
+namespace halfstep::codegen {
+
+/// How a kernel is launched. Both are one-dimensional: what they mean is in the kernel.
+struct Grid {
+  int64_t blocks;
+  int64_t threads; ///< of a block
+};
+
+/// Emits the function `@NAME` for a group or a contraction at the builder's insertion point, and
+/// its shared memory beside it. A group whose column reduction has several chunks must have been
+/// split.
+mlir::FailureOr<Grid> emitCudaKernel(mlir::OpBuilder &builder, kernel::GroupOp group);
+mlir::FailureOr<Grid> emitCudaKernel(mlir::OpBuilder &builder, kernel::ContractOp contract);
+
+} // namespace halfstep::codegen
+
+#endif // HALFSTEP_CODEGEN_EMITCUDA_H

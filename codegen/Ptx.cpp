@@ -1,0 +1,128 @@
+//===- Ptx.cpp - CUDA kernels as PTX -------------------------------------------------------===//
+
+#include "codegen/Ptx.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/IPO/Internalize.h"
+
+using namespace llvm;
+using namespace halfstep::codegen;
+
+namespace {
+struct Architecture {
+  StringLiteral name, ptxVersion;
+};
+} // namespace
+
+// PTX versions as old as the architecture allows: newer drivers read them all.
+static constexpr Architecture architectures[] = {
+    {"sm_80", "+ptx70"}, {"sm_86", "+ptx71"}, {"sm_89", "+ptx78"}, {"sm_90", "+ptx78"}};
+
+/// The file where it is installed beside this program, else where it was when that was built.
+static std::string findLibdevice() {
+  SmallString<128> path(sys::path::parent_path(sys::fs::getMainExecutable(nullptr, nullptr)));
+  sys::path::append(path, "..", "lib", "halfstep", sys::path::filename(HALFSTEP_LIBDEVICE));
+  return sys::fs::exists(path) ? path.str().str() : HALFSTEP_LIBDEVICE;
+}
+
+Expected<CudaTarget> CudaTarget::get(StringRef architecture) {
+  if (none_of(architectures,
+              [&](const Architecture &known) { return known.name == architecture; })) {
+    std::string names;
+    for (const Architecture &known : architectures)
+      names += (names.empty() ? "" : ", ") + known.name.str();
+    return createStringError("there is no architecture '" + architecture +
+                             "'; there are: " + names);
+  }
+  return CudaTarget{architecture.str(), findLibdevice()};
+}
+
+static std::unique_ptr<TargetMachine> createMachine(const CudaTarget &target) {
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
+  const std::string triple = "nvptx64-nvidia-cuda";
+  std::string error;
+  const Target *found = TargetRegistry::lookupTarget(triple, error);
+  assert(found && "libLLVM has the NVPTX back end");
+  const Architecture *architecture = find_if(
+      architectures, [&](const Architecture &known) { return known.name == target.architecture; });
+  return std::unique_ptr<TargetMachine>(
+      found->createTargetMachine(triple, architecture->name, architecture->ptxVersion, {},
+                                 Reloc::PIC_, {}, CodeGenOptLevel::Aggressive));
+}
+
+static void markKernel(Function &function, const Grid &grid) {
+  Module &module = *function.getParent();
+  NamedMDNode *annotations = module.getOrInsertNamedMetadata("nvvm.annotations");
+  auto annotate = [&](StringRef what, int64_t value) {
+    LLVMContext &context = module.getContext();
+    annotations->addOperand(MDNode::get(
+        context, {ValueAsMetadata::get(&function), MDString::get(context, what),
+                  ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(context), value))}));
+  };
+  annotate("kernel", 1);
+  annotate("maxntidx", grid.threads);
+}
+
+Error halfstep::codegen::finishKernels(Module &module, const StringMap<Grid> &grids,
+                                       const CudaTarget &target) {
+  std::unique_ptr<TargetMachine> machine = createMachine(target);
+  module.setDataLayout(machine->createDataLayout());
+  module.setTargetTriple(machine->getTargetTriple().str());
+  for (const auto &grid : grids)
+    markKernel(*module.getFunction(grid.first()), grid.second);
+
+  SMDiagnostic problem;
+  std::unique_ptr<Module> libdevice =
+      getLazyIRFileModule(target.libdevice, problem, module.getContext(), /*lazyMetadata=*/true);
+  if (!libdevice)
+    return createStringError(target.libdevice + ": " + problem.getMessage());
+  libdevice->setDataLayout(module.getDataLayout());
+  libdevice->setTargetTriple(module.getTargetTriple());
+  Linker::linkModules(module, std::move(libdevice), Linker::LinkOnlyNeeded,
+                      [](Module &linked, const StringSet<> &symbols) {
+                        internalizeModule(linked, [&](const GlobalValue &value) {
+                          return !value.hasName() || !symbols.count(value.getName());
+                        });
+                      });
+  module.addModuleFlag(Module::Override, "nvvm-reflect-ftz", 0u); // subnormal numbers count
+  for (const Function &function : module)
+    if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty() &&
+        function.getName() != "__nvvm_reflect")
+      return createStringError("kernels call " + function.getName() + ", which libdevice has not");
+
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager graphs;
+  ModuleAnalysisManager modules;
+  PassBuilder builder(machine.get());
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, modules);
+  return Error::success();
+}
+
+std::string halfstep::codegen::emitPtx(Module &module, const CudaTarget &target) {
+  std::unique_ptr<TargetMachine> machine = createMachine(target);
+  SmallString<0> text;
+  raw_svector_ostream stream(text);
+  legacy::PassManager passes;
+  machine->addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::AssemblyFile);
+  passes.run(module);
+  return std::string(text);
+}
