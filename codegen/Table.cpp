@@ -6,11 +6,11 @@
 
 #include "codegen/Table.h"
 #include "codegen/CallDetails.h"
+#include "ir/Describe.h"
 #include "ir/TrainDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -18,17 +18,6 @@ using namespace mlir;
 using namespace halfstep;
 using namespace halfstep::codegen;
 using llvm::Constant;
-
-/// The names of the ONNX nodes that an operation was made from.
-static std::string nodesOf(Location location) {
-  llvm::SmallSetVector<StringRef, 4> names;
-  location->walk([&](Location part) {
-    if (auto name = dyn_cast<NameLoc>(part))
-      names.insert(name.getName());
-    return WalkResult::advance();
-  });
-  return llvm::join(names, ", ");
-}
 
 namespace {
 /// A slice that an entry reads or writes.
@@ -151,7 +140,7 @@ FailureOr<Constant *> TableWriter::entry(hs_entry_kind kind, Operation *op,
         {c.u32(*type), c.u32(buffer.isRead), c.u32(buffer.isWritten), c.u32(buffer.isGradient)}));
   }
   return c.structure({c.u32(kind), c.u32(slices.size()), c.array(slices), detail, c.string(name),
-                      c.string(nodesOf(op->getLoc())), c.array(uses)});
+                      c.string(nodeNames(op->getLoc())), c.array(uses)});
 }
 
 FailureOr<Constant *> TableWriter::launch(table::LaunchOp op) {

@@ -15,6 +15,10 @@
 
 namespace halfstep::train {
 
+inline mlir::RankedTensorType typeOf(mlir::Value tensor) {
+  return llvm::cast<mlir::RankedTensorType>(tensor.getType());
+}
+
 /// How a window moves over the spatial dimensions (all pads in front, then all behind), and where
 /// they are: behind the second dimension of every tensor, or in front of it.
 struct Sliding {

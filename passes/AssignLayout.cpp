@@ -43,8 +43,6 @@ using namespace halfstep;
 using namespace halfstep::train;
 
 namespace {
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 //===----------------------------------------------------------------------===//
 // Regions
 //===----------------------------------------------------------------------===//

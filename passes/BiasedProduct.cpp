@@ -7,8 +7,6 @@ using namespace mlir;
 using namespace halfstep;
 using namespace halfstep::train;
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 /// The one reader of `matmul`, through movement ops; null if there are several or none.
 static Operation *onlyReader(MatmulOp matmul) {
   Operation *op = matmul;

@@ -17,8 +17,6 @@ using namespace halfstep;
 using namespace halfstep::train;
 
 namespace {
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 enum class Kind { Forward, InputGradient, WeightGradient };
 
 LayoutCost convolutionCost(RankedTensorType x, RankedTensorType w, RankedTensorType y,

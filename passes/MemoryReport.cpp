@@ -1,34 +1,14 @@
 //===- MemoryReport.cpp - Where the memory of a planned module goes -------===//
 
 #include "passes/MemoryReport.h"
+#include "ir/Describe.h"
 #include "passes/Directory.h"
 #include "passes/MemoryPlan.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace halfstep;
 using namespace halfstep::table;
-
-/// The names that stand in a location: of the ONNX nodes that an op comes from.
-static std::string nodesOf(Location location) {
-  llvm::SmallSetVector<StringRef, 4> names;
-  location->walk([&](Location part) {
-    if (auto named = dyn_cast<NameLoc>(part))
-      names.insert(named.getName());
-    return WalkResult::advance();
-  });
-  return llvm::join(names, ", ");
-}
-
-static std::string describe(RankedTensorType type) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (int64_t size : type.getShape())
-    os << size << 'x';
-  os << type.getElementType();
-  return text;
-}
 
 /// Whether the entry computes what is only there to be added up.
 static bool isPartialSum(Operation *entry) {
@@ -126,8 +106,8 @@ private:
           label += ":" + std::to_string(result.getResultNumber());
         bool isWorkspace = isOptimizer || isPartialSum(&op);
         report.slices.push_back(
-            {label, nodesOf(op.getLoc()), isWorkspace ? "workspace" : "activations",
-             describe(cast<RankedTensorType>(result.getType())),
+            {label, nodeNames(op.getLoc()), isWorkspace ? "workspace" : "activations",
+             typeText(cast<RankedTensorType>(result.getType())),
              report.stateBytes + slice.getOffset(), slice.getBytes(), first, last});
       }
     }
@@ -154,8 +134,8 @@ private:
       if (slice.getBuffer() == kArena)
         continue; // an entry's result, which is there already
       StringRef memoryClass = classOf(tensor.getRole(), copied.contains(tensor.getName()));
-      MemorySlice named{tensor.getName().str(), nodesOf(tensor.getLoc()), memoryClass.str(),
-                        describe(typeOf(tensor)), slice.getOffset(), slice.getBytes(), 0, last};
+      MemorySlice named{tensor.getName().str(), nodeNames(tensor.getLoc()), memoryClass.str(),
+                        typeText(typeOf(tensor)), slice.getOffset(), slice.getBytes(), 0, last};
       if (slice.getBuffer() < kInputs) {
         report.slices.push_back(named);
         continue;

@@ -30,8 +30,6 @@ using namespace halfstep;
 using namespace halfstep::train;
 
 namespace {
-RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 /// The runs of adjacent `axes`, dimensions of size 1 aside.
 SmallVector<SmallVector<int64_t>> runs(ArrayRef<int64_t> sizes, ArrayRef<int64_t> axes) {
   SmallVector<SmallVector<int64_t>> result;

@@ -1,4 +1,4 @@
-//===- ParameterClass.cpp - Full and low parameters, names of nodes -------===//
+//===- ParameterClass.cpp - Full and low parameters -----------------------===//
 
 #include "passes/ParameterClass.h"
 #include "ir/TrainDialect.h"
@@ -8,16 +8,6 @@
 using namespace mlir;
 using namespace halfstep;
 using namespace halfstep::train;
-
-std::string halfstep::nodeName(Location location) {
-  if (auto name = dyn_cast<NameLoc>(location))
-    return name.getName().str();
-  if (auto fused = dyn_cast<FusedLoc>(location))
-    for (Location part : fused.getLocations())
-      if (std::string name = nodeName(part); !name.empty())
-        return name;
-  return "";
-}
 
 /// Whether a reader of `value` may read it in 16 bits.
 static bool isReadNarrow(Value value, Pins &pins) {

@@ -1,4 +1,4 @@
-//===- ParameterClass.h - Full and low parameters, names of nodes ---------===//
+//===- ParameterClass.h - Full and low parameters -------------------------===//
 
 #ifndef HALFSTEP_PASSES_PARAMETERCLASS_H
 #define HALFSTEP_PASSES_PARAMETERCLASS_H
@@ -10,9 +10,6 @@
 #include <string>
 
 namespace halfstep {
-
-/// The name of the ONNX node that a location stands for, or "".
-std::string nodeName(mlir::Location location);
 
 /// The parameters that some op reads otherwise than in f32. A parameter all of whose uses, in all
 /// programs, are Full ops or pinned to f32 is *full*: it needs no 16-bit copy and its gradient is

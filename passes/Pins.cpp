@@ -1,8 +1,8 @@
 //===- Pins.cpp - Types that the user gives to ops ------------------------===//
 
 #include "passes/Pins.h"
+#include "ir/Describe.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "passes/ParameterClass.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;

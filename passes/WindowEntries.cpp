@@ -10,8 +10,6 @@ using namespace halfstep::train;
 using table::ConvKind;
 using table::PoolKind;
 
-static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 /// How many partial sums a weight gradient is computed in: enough for many threads where there is
 /// much to add up, as the runtime can share out channels too; few where they would take memory.
 static int64_t partsOf(ConvWeightGradientOp op) {

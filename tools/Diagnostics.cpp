@@ -3,25 +3,13 @@
 #include "tools/Diagnostics.h"
 
 #include "frontend/Importer.h"
-#include "mlir/IR/Location.h"
-#include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/StringExtras.h"
+#include "ir/Describe.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
 namespace halfstep {
-
-std::string nodeNames(Location loc) {
-  llvm::SetVector<StringRef> names; // locations of fused ops have several
-  loc->walk([&](Location part) {
-    if (auto named = dyn_cast<NameLoc>(part))
-      names.insert(named.getName());
-    return WalkResult::advance();
-  });
-  return llvm::join(names, ", ");
-}
 
 DiagnosticPrinter::DiagnosticPrinter(MLIRContext &context, std::string model, bool quiet)
     : ScopedDiagnosticHandler(&context), model(std::move(model)), quiet(quiet) {

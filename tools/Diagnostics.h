@@ -19,9 +19,6 @@
 
 namespace halfstep {
 
-/// The names of the ONNX nodes that `loc` stands for, separated by ", ".
-std::string nodeNames(mlir::Location loc);
-
 /// Prints the diagnostics of a context to stderr while it lives.
 class DiagnosticPrinter : public mlir::ScopedDiagnosticHandler {
 public:

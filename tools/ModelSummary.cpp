@@ -2,10 +2,10 @@
 
 #include "tools/ModelSummary.h"
 
+#include "ir/Describe.h"
 #include "ir/TrainDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/ParameterClass.h"
-#include "tools/Diagnostics.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
@@ -14,15 +14,6 @@ using namespace mlir;
 namespace attr = halfstep::train::attr;
 
 namespace halfstep {
-
-std::string typeText(RankedTensorType type) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  for (int64_t size : type.getShape())
-    os << size << 'x';
-  os << type.getElementType();
-  return text;
-}
 
 ModelSummary::ModelSummary(ModuleOp module, std::vector<DimensionBinding> dimensions,
                            const CompileOptions &options, Pins &pins)

@@ -37,9 +37,6 @@ private:
   std::string command; // a line for the shell
 };
 
-/// "1x64xf32"
-std::string typeText(mlir::RankedTensorType type);
-
 } // namespace halfstep
 
 #endif

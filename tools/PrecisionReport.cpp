@@ -2,10 +2,9 @@
 
 #include "tools/PrecisionReport.h"
 
+#include "ir/Describe.h"
 #include "ir/TrainDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tools/Diagnostics.h"
-#include "tools/ModelSummary.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
