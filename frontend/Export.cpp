@@ -6,11 +6,13 @@
 #include "frontend/ImportRules.h"
 #include "frontend/OnnxFile.h"
 #include "mlir/IR/Diagnostics.h"
+#include "runtime/Files.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 
+#include <array>
 #include <cstring>
 #include <map>
 
@@ -19,59 +21,12 @@ using namespace mlir;
 namespace halfstep {
 namespace {
 
-/// Writes beside the destination and renames, so that a full disk leaves what was there.
-class ReplacedFile {
-public:
-  ReplacedFile(StringRef path, MLIRContext *context)
-      : path(path.str()), loc(fileLocation(context, path)) {}
-  ~ReplacedFile() {
-    if (file)
-      llvm::consumeError(file->discard());
-  }
-
-  LogicalResult open() {
-    auto created = llvm::sys::fs::TempFile::create(
-        path + ".%%%%%%%%.part", llvm::sys::fs::all_read | llvm::sys::fs::all_write);
-    if (!created)
-      return fail(created.takeError());
-    file.emplace(std::move(*created));
-    stream.emplace(file->FD, /*shouldClose=*/false);
-    return success();
-  }
-  llvm::raw_fd_ostream &os() { return *stream; }
-  uint64_t size() { return stream->tell(); }
-
-  /// All bytes are written and no error occurred.
-  LogicalResult finish() {
-    stream->flush();
-    std::error_code error = stream->error();
-    stream->clear_error();
-    return error ? fail(llvm::errorCodeToError(error)) : success();
-  }
-  LogicalResult commit() {
-    llvm::Error error = file->keep(path);
-    file.reset();
-    return error ? fail(std::move(error)) : success();
-  }
-
-private:
-  LogicalResult fail(llvm::Error error) {
-    return emitError(loc) << "cannot be written: " << llvm::toString(std::move(error));
-  }
-
-  std::string path;
-  Location loc;
-  std::optional<llvm::sys::fs::TempFile> file;
-  std::optional<llvm::raw_fd_ostream> stream;
-};
-
 class Exporter {
 public:
   Exporter(MLIRContext &context, StringRef modelPath, ArrayRef<Weight> weights, StringRef outPath,
            StringRef externalFolder)
       : context(context), modelPath(modelPath), outPath(outPath),
-        dataPath((outPath + ".data").str()), externalData(externalFolder),
-        dataFile(dataPath, &context), modelFile(outPath, &context) {
+        dataPath((outPath + ".data").str()), externalData(externalFolder) {
     for (const Weight &weight : weights)
       trained.emplace(weight.name, &weight);
   }
@@ -80,6 +35,10 @@ public:
 
 private:
   Location at(StringRef name) { return NameLoc::get(StringAttr::get(&context, name)); }
+  /// What is written, and where that grows.
+  std::array<std::string, 4> targets() const {
+    return {outPath.str(), outPath.str() + ".part", dataPath, dataPath + ".part"};
+  }
   LogicalResult checkPaths();
   LogicalResult checkNames();
   LogicalResult replace(const Weight &weight, onnx::TensorProto &tensor);
@@ -92,13 +51,13 @@ private:
   std::string dataPath;
   std::map<std::string, const Weight *> trained;
   ExternalData externalData;
-  ReplacedFile dataFile, modelFile;
-  bool hasData = false;
+  std::optional<runtime::ReplacedFile> dataFile; // if there are external tensors
+  uint64_t dataBytes = 0;
   std::unique_ptr<onnx::ModelProto> model;
 };
 
 LogicalResult Exporter::checkPaths() {
-  for (StringRef target : {outPath, StringRef(dataPath)})
+  for (const std::string &target : targets())
     if (llvm::sys::fs::equivalent(target, modelPath))
       return emitError(fileLocation(&context, outPath))
              << "is the model that is read; the exported model needs a file of its own";
@@ -158,7 +117,8 @@ template <typename Stored, typename Field> static void assign(Field &field, Arra
 /// keeps 16-bit weights of an f32 file, one in half-grad f32 masters of a 16-bit file.
 static Weight convertTo(const Weight &weight, RankedTensorType type) {
   auto bits = [](RankedTensorType tensor) { return tensor.getElementTypeBitWidth(); };
-  const llvm::fltSemantics &from = cast<FloatType>(weight.type.getElementType()).getFloatSemantics(),
+  const llvm::fltSemantics &from =
+                               cast<FloatType>(weight.type.getElementType()).getFloatSemantics(),
                            &to = cast<FloatType>(type.getElementType()).getFloatSemantics();
   auto buffer = std::make_shared<std::vector<char>>(type.getNumElements() * bits(type) / 8);
   size_t fromBytes = bits(weight.type) / 8, toBytes = bits(type) / 8;
@@ -207,18 +167,19 @@ LogicalResult Exporter::replace(const Weight &trained, onnx::TensorProto &tensor
 }
 
 LogicalResult Exporter::storeExternally(onnx::TensorProto &tensor, ArrayRef<char> bytes) {
-  for (StringRef target : {outPath, StringRef(dataPath)})
+  for (const std::string &target : targets())
     if (externalData.isStoredIn(tensor, target))
       return emitError(fileLocation(&context, outPath))
              << "'" << target << "' holds weights of the model that is read; the exported model "
              << "needs files of its own";
-  if (!hasData && failed(dataFile.open()))
-    return failure();
-  hasData = true;
+  if (!dataFile)
+    dataFile.emplace(dataPath);
   // Aligned for readers that map the file.
-  uint64_t offset = llvm::alignTo(dataFile.size(), 64);
-  dataFile.os().write_zeros(offset - dataFile.size());
-  dataFile.os().write(bytes.data(), bytes.size());
+  constexpr char padding[64] = {};
+  uint64_t offset = llvm::alignTo(dataBytes, sizeof padding);
+  dataFile->write(padding, offset - dataBytes);
+  dataFile->write(bytes.data(), bytes.size());
+  dataBytes = offset + bytes.size();
   tensor.clear_external_data();
   auto set = [&](const char *key, std::string value) {
     onnx::StringStringEntryProto *entry = tensor.add_external_data();
@@ -273,16 +234,18 @@ LogicalResult Exporter::run() {
     if (succeeded(replaced) && found != trained.end())
       replaced = replace(*found->second, tensor);
   });
-  if (failed(replaced) || (hasData && failed(dataFile.finish())) || failed(modelFile.open()))
+  if (failed(replaced))
     return failure();
 
   std::string bytes = model->SerializeAsString();
   if (bytes.empty())
     return emitError(fileLocation(&context, outPath)) << "would be larger than 2 GiB";
-  modelFile.os() << bytes;
-  if (failed(modelFile.finish()) || (hasData && failed(dataFile.commit())))
-    return failure();
-  return modelFile.commit();
+  runtime::ReplacedFile modelFile(outPath.str());
+  modelFile.write(bytes.data(), bytes.size());
+  if (dataFile)
+    dataFile->commit();
+  modelFile.commit();
+  return success();
 }
 
 } // namespace

@@ -17,7 +17,7 @@ namespace halfstep {
 /// constants that the import computed are ignored.
 /// Tensors that are stored outside the file go to `outPath`.data. Either both files are complete or
 /// the old ones, if any, stand. `externalData` is the folder of the model's own external tensors
-/// when it is not the model's.
+/// when it is not the model's. Throws runtime::Error where a file cannot be written.
 llvm::LogicalResult exportModel(mlir::MLIRContext &context, llvm::StringRef modelPath,
                                 llvm::ArrayRef<Weight> weights, llvm::StringRef outPath,
                                 llvm::StringRef externalData = "");

@@ -11,6 +11,7 @@
 #include "llvm/ADT/APSInt.h"
 
 #include <cmath>
+#include <functional>
 
 using namespace mlir;
 using namespace halfstep;
@@ -54,96 +55,54 @@ Folded mapElements(OpBinder &b, ArrayRef<DenseElementsAttr> operands, Type eleme
   return make<T>(type, result);
 }
 
-enum class Operation {
-  Add,
-  Sub,
-  Mul,
-  Div,
-  Max,
-  Min,
-  Equal,
-  Less,
-  LessEqual,
-  Greater,
-  GreaterEqual
+//===----------------------------------------------------------------------===//
+// Functions of two numbers that are not as the standard library has them
+//===----------------------------------------------------------------------===//
+
+/// `Function`, of integers modulo 2^64.
+template <template <typename> class Function> struct Wrapping {
+  int64_t operator()(int64_t x, int64_t y) const {
+    return int64_t(Function<uint64_t>()(uint64_t(x), uint64_t(y)));
+  }
+  double operator()(double x, double y) const { return Function<double>()(x, y); }
 };
 
-template <Operation operation> std::optional<int64_t> compute(ArrayRef<int64_t> x) {
-  auto wrap = [](uint64_t value) { return std::optional<int64_t>(int64_t(value)); };
-  uint64_t a = x[0], b = x[1];
-  switch (operation) {
-  case Operation::Add:
-    return wrap(a + b);
-  case Operation::Sub:
-    return wrap(a - b);
-  case Operation::Mul:
-    return wrap(a * b);
-  case Operation::Div:
-    if (x[1] == 0)
+/// Nothing for integers by zero.
+struct Quotient {
+  std::optional<int64_t> operator()(int64_t x, int64_t y) const {
+    if (y == 0)
       return std::nullopt;
-    return x[1] == -1 ? wrap(0 - a) : x[0] / x[1];
-  case Operation::Max:
-    return std::max(x[0], x[1]);
-  case Operation::Min:
-    return std::min(x[0], x[1]);
-  case Operation::Equal:
-    return x[0] == x[1];
-  case Operation::Less:
-    return x[0] < x[1];
-  case Operation::LessEqual:
-    return x[0] <= x[1];
-  case Operation::Greater:
-    return x[0] > x[1];
-  case Operation::GreaterEqual:
-    return x[0] >= x[1];
+    return y == -1 ? int64_t(0 - uint64_t(x)) : x / y;
   }
-  llvm_unreachable("operation");
-}
+  double operator()(double x, double y) const { return x / y; }
+};
 
-template <Operation operation> std::optional<double> compute(ArrayRef<double> x) {
-  switch (operation) {
-  case Operation::Add:
-    return x[0] + x[1];
-  case Operation::Sub:
-    return x[0] - x[1];
-  case Operation::Mul:
-    return x[0] * x[1];
-  case Operation::Div:
-    return x[0] / x[1];
-  case Operation::Max:
-    return std::isnan(x[0]) || x[0] > x[1] ? x[0] : x[1];
-  case Operation::Min:
-    return std::isnan(x[0]) || x[0] < x[1] ? x[0] : x[1];
-  case Operation::Equal:
-    return x[0] == x[1];
-  case Operation::Less:
-    return x[0] < x[1];
-  case Operation::LessEqual:
-    return x[0] <= x[1];
-  case Operation::Greater:
-    return x[0] > x[1];
-  case Operation::GreaterEqual:
-    return x[0] >= x[1];
+/// The number that `IsBeyond` the other, or a NaN.
+template <template <typename> class IsBeyond> struct Extreme {
+  template <typename T> T operator()(T x, T y) const {
+    return std::isnan(x) || IsBeyond<T>()(x, y) ? x : y;
   }
-  llvm_unreachable("operation");
-}
+};
+
+//===----------------------------------------------------------------------===//
+// Folders
+//===----------------------------------------------------------------------===//
 
 /// Two operands, or for Max and Min any number of them folded from the left.
-template <Operation operation> Folded foldBinary(OpBinder &b) {
+template <typename Function> Folded foldBinary(OpBinder &b) {
   FailureOr<SmallVector<DenseElementsAttr>> operands = constants(b);
   if (failed(operands))
     return failure();
   Type element = operands->front().getElementType();
-  if (operation >= Operation::Equal)
+  if (std::is_same_v<std::invoke_result_t<Function, double, double>, bool>)
     element = b.scope.builder.getI1Type();
+  auto apply = [](auto x) {
+    return std::optional<typename decltype(x)::value_type>(Function()(x[0], x[1]));
+  };
   DenseElementsAttr result = operands->front();
   for (DenseElementsAttr next : ArrayRef(*operands).drop_front()) {
-    Folded folded =
-        isFloat(result)
-            ? mapElements<double>(b, {result, next}, element,
-                                  [](ArrayRef<double> x) { return compute<operation>(x); })
-            : mapElements<int64_t>(b, {result, next}, element,
-                                   [](ArrayRef<int64_t> x) { return compute<operation>(x); });
+    Folded folded = isFloat(result) ? mapElements<double>(b, {result, next}, element, apply)
+                                    : mapElements<int64_t>(b, {result, next}, element, apply);
     if (failed(folded))
       return failure();
     result = *folded;
@@ -170,16 +129,15 @@ Folded foldNeg(OpBinder &b) {
   });
 }
 
-template <bool conjunction> Folded foldLogical(OpBinder &b) {
+template <typename Function> Folded foldLogical(OpBinder &b) {
   FailureOr<SmallVector<DenseElementsAttr>> operands = constants(b);
   if (failed(operands))
     return failure();
   if (!operands->front().getElementType().isInteger(1) || operands->size() != 2)
     return b.error() << "needs two boolean operands";
   return mapElements<int64_t>(
-      b, *operands, operands->front().getElementType(), [](ArrayRef<int64_t> x) {
-        return std::optional<int64_t>(conjunction ? x[0] & x[1] : x[0] | x[1]);
-      });
+      b, *operands, operands->front().getElementType(),
+      [](ArrayRef<int64_t> x) { return std::optional<int64_t>(Function()(x[0], x[1])); });
 }
 
 Folded foldNot(OpBinder &b) {
@@ -254,26 +212,26 @@ Folded foldCastLike(OpBinder &b) {
 }
 
 const Folder folders[] = {
-    {"Add", foldBinary<Operation::Add>},
-    {"And", foldLogical<true>},
+    {"Add", foldBinary<Wrapping<std::plus>>},
+    {"And", foldLogical<std::bit_and<>>},
     {"Cast", foldCast},
     {"CastLike", foldCastLike},
     {"Ceil", foldFloat<std::ceil>},
-    {"Div", foldBinary<Operation::Div>},
-    {"Equal", foldBinary<Operation::Equal>},
+    {"Div", foldBinary<Quotient>},
+    {"Equal", foldBinary<std::equal_to<>>},
     {"Floor", foldFloat<std::floor>},
-    {"Greater", foldBinary<Operation::Greater>},
-    {"GreaterOrEqual", foldBinary<Operation::GreaterEqual>},
-    {"Less", foldBinary<Operation::Less>},
-    {"LessOrEqual", foldBinary<Operation::LessEqual>},
-    {"Max", foldBinary<Operation::Max>},
-    {"Min", foldBinary<Operation::Min>},
-    {"Mul", foldBinary<Operation::Mul>},
+    {"Greater", foldBinary<std::greater<>>},
+    {"GreaterOrEqual", foldBinary<std::greater_equal<>>},
+    {"Less", foldBinary<std::less<>>},
+    {"LessOrEqual", foldBinary<std::less_equal<>>},
+    {"Max", foldBinary<Extreme<std::greater>>},
+    {"Min", foldBinary<Extreme<std::less>>},
+    {"Mul", foldBinary<Wrapping<std::multiplies>>},
     {"Neg", foldNeg},
     {"Not", foldNot},
-    {"Or", foldLogical<false>},
+    {"Or", foldLogical<std::bit_or<>>},
     {"Sqrt", foldFloat<std::sqrt>},
-    {"Sub", foldBinary<Operation::Sub>},
+    {"Sub", foldBinary<Wrapping<std::minus>>},
     {"Where", foldWhere},
 };
 

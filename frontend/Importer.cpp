@@ -7,12 +7,13 @@
 #include "frontend/ImportRules.h"
 #include "frontend/OnnxFile.h"
 #include "frontend/Refusals.h"
+#include "frontend/ShapeInference.h"
 #include "ir/TableDialect.h"
 #include "ir/TrainDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
-#include "onnx/shape_inference/implementation.h"
+#include "onnx/defs/schema.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -37,8 +38,6 @@ private:
   LogicalResult applyRule(OpBinder &b);
   LogicalResult report(const GraphScope &scope);
   LogicalResult finishFunction(func::FuncOp function, Block &entry, GraphScope &scope);
-  void stateShapes(GraphScope &scope);
-  LogicalResult compareWithInference(GraphScope &scope);
 
   MLIRContext &context;
   OnnxFile &file;
@@ -229,78 +228,6 @@ LogicalResult GraphImporter::finishFunction(func::FuncOp function, Block &entry,
   return success();
 }
 
-/// Shapes that the file states beside its inputs follow from them, and exporters write them wrong
-/// or not at all. Those of the outputs become what was imported, the others go.
-void GraphImporter::stateShapes(GraphScope &scope) {
-  onnx::GraphProto &graph = *file.model.mutable_graph();
-  graph.clear_value_info();
-  for (onnx::ValueInfoProto &output : *graph.mutable_output()) {
-    Binding *binding = scope.lookup(output.name());
-    if (!binding || !output.type().has_tensor_type())
-      continue;
-    auto *shape = output.mutable_type()->mutable_tensor_type()->mutable_shape();
-    shape->clear_dim();
-    for (int64_t size : binding->type().getShape())
-      shape->add_dim()->set_dim_value(size);
-  }
-}
-
-/// Writes out the attributes that nodes leave at their defaults: onnx's inference does not know
-/// those of ops that it defines as functions.
-static void stateDefaults(onnx::GraphProto &graph, int64_t opset) {
-  for (onnx::NodeProto &node : *graph.mutable_node()) {
-    const onnx::OpSchema *schema =
-        onnx::OpSchemaRegistry::Schema(node.op_type(), int(opset), node.domain());
-    if (!schema || !schema->HasFunction())
-      continue;
-    for (const auto &[name, attribute] : schema->attributes())
-      if (!attribute.default_value.name().empty() &&
-          llvm::none_of(node.attribute(), [&](const auto &given) { return given.name() == name; }))
-        *node.add_attribute() = attribute.default_value;
-  }
-}
-
-/// Runs onnx's shape inference over the bound graph and compares: two derivations of every shape
-/// must agree where both have one.
-LogicalResult GraphImporter::compareWithInference(GraphScope &scope) {
-  Location loc = fileLocation(&context, file.path);
-  onnx::GraphProto &graph = *file.model.mutable_graph();
-  stateDefaults(graph, file.opset);
-  try {
-    onnx::shape_inference::InferShapes(
-        file.model, onnx::OpSchemaRegistry::Instance(),
-        onnx::ShapeInferenceOptions(/*check_type=*/true, /*strict_mode=*/1, /*data_prop=*/true));
-  } catch (const std::exception &error) {
-    return emitError(loc) << "not a valid ONNX model: " << StringRef(error.what()).trim();
-  }
-  auto compare = [&](const onnx::ValueInfoProto &info) -> LogicalResult {
-    Binding *binding = scope.lookup(info.name());
-    if (!binding || !info.type().has_tensor_type())
-      return success();
-    const onnx::TypeProto::Tensor &inferred = info.type().tensor_type();
-    RankedTensorType type = binding->type();
-    bool agree = elementType(&context, inferred.elem_type()) == type.getElementType();
-    if (inferred.has_shape()) {
-      agree &= inferred.shape().dim_size() == type.getRank();
-      for (int64_t d = 0; agree && d < type.getRank(); ++d)
-        agree &= !inferred.shape().dim(d).has_dim_value() ||
-                 inferred.shape().dim(d).dim_value() == type.getDimSize(d);
-    }
-    if (agree)
-      return success();
-    return emitError(nameLocation(info.name()))
-           << "has type " << type
-           << ", which onnx's shape inference contradicts: " << inferred.ShortDebugString();
-  };
-  for (const auto &info : graph.value_info())
-    if (failed(compare(info)))
-      return failure();
-  for (const auto &info : graph.output())
-    if (failed(compare(info)))
-      return failure();
-  return success();
-}
-
 FailureOr<ImportedModel> GraphImporter::run() {
   Location loc = fileLocation(&context, file.path);
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
@@ -321,9 +248,9 @@ FailureOr<ImportedModel> GraphImporter::run() {
     importNode(*node, scope);
   if (failed(report(scope)))
     return failure();
-  stateShapes(scope);
+  stateShapes(file, scope);
   if (failed(checkOnnx(file, loc)) || failed(finishFunction(function, entry, scope)) ||
-      failed(compareWithInference(scope)) || failed(verify(*module)))
+      failed(compareWithInference(file, scope)) || failed(verify(*module)))
     return failure();
 
   ImportedModel result;

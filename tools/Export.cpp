@@ -24,8 +24,9 @@ int exportCommand(int argc, char **argv) {
   if (std::optional<int> answered = command.parse(argc, argv))
     return *answered;
 
-  for (const std::string &written : {out, out + ".data"}) // the second if the model has such
-    runtime::checkIsNoInput("-o", written, {model, weights});
+  // The data is written if the model has external tensors; either grows as a part.
+  for (const char *written : {"", ".part", ".data", ".data.part"})
+    runtime::checkIsNoInput("-o", out + written, {model, weights});
   runtime::Safetensors checkpoint = runtime::Safetensors::open(weights);
   MLIRContext context;
   DiagnosticPrinter printer(context, model, /*quiet=*/false);
