@@ -1,6 +1,7 @@
 //===- Recipe.cpp - What the user asked for -------------------------------===//
 
 #include "passes/Recipe.h"
+#include "runtime/Suggestion.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -151,21 +152,12 @@ llvm::Error SpecReader::takeError() {
 //===----------------------------------------------------------------------===//
 
 std::string suggestion(StringRef word, llvm::ArrayRef<StringRef> candidates) {
-  // As the runtime has it: at most a third of the letters differ.
-  StringRef nearest;
-  unsigned distance = ~0u;
-  for (StringRef candidate : candidates) {
-    unsigned d = word.edit_distance_insensitive(candidate);
-    if (3 * d <= std::max(word.size(), candidate.size()) && d < distance) {
-      nearest = candidate;
-      distance = d;
-    }
-  }
-  if (!nearest.empty())
-    return ("did you mean " + nearest + "?").str();
-  if (candidates.empty())
-    return "there are none";
-  return "there are: " + llvm::join(candidates, ", ");
+  std::vector<std::string> known;
+  for (StringRef candidate : candidates)
+    known.push_back(candidate.str());
+  if (const std::string *meant = runtime::closest(word.str(), known))
+    return "did you mean " + *meant + "?";
+  return known.empty() ? "there are none" : "there are: " + llvm::join(known, ", ");
 }
 
 std::string Recipe::effectiveLossScale() const {

@@ -10,7 +10,6 @@
 #include "runtime/Parts.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace halfstep::runtime {
 
@@ -54,41 +53,21 @@ ChannelsLastBlock chooseChannelsLastBlock(const hs_conv &conv) {
 
 ChannelsLastConvolution::ChannelsLastConvolution(const hs_conv &conv, WorkerMemory &scratch,
                                                  OneDnn *oneDnn)
-    : conv(conv), scratch(scratch), oneDnn(oneDnn), points(volumeOf(conv.window.kernel)),
-      inputs(volumeOf(conv.window.input)), outputs(volumeOf(conv.window.output)),
-      block(chooseChannelsLastBlock(conv)), storageType(conv.a_type), operandType(conv.a_type),
-      sumType(conv.a_type == HS_F64 ? HS_F64 : HS_F32) {
-  decideWhatIsInPlace();
-  if (!BlockProduct::isSupported(gemmOf(block.rows, block.points * block.channels))) {
+    : PatchConvolution(conv, scratch, oneDnn), block(chooseChannelsLastBlock(conv)) {
+  int64_t depth = block.points * block.channels;
+  decideByTypes();
+  if (!BlockProduct::isSupported(gemmOf(block.rows, depth))) {
     operandType = HS_F32;
-    decideWhatIsInPlace();
+    decideByTypes();
   }
-  reserveScratch();
-  createProducts();
-}
-
-void ChannelsLastConvolution::decideWhatIsInPlace() {
-  const hs_window &window = conv.window;
-  bool readsEachOnce = points == 1 && inputs == outputs && window.stride[0] == 1 &&
-                       window.stride[1] == 1 && window.stride[2] == 1;
-  bool isOperand = storageType == operandType, isSum = storageType == sumType;
-  isPatchless = readsEachOnce && (isKind(HS_CONV_INPUT_GRADIENT) ? isSum : isOperand);
-  isOutputInPlace = isKind(HS_CONV_FORWARD) ? isSum : isOperand;
-}
-
-void ChannelsLastConvolution::reserveScratch() {
-  int64_t depth = block.points * block.channels, outputChannels = conv.output_channels;
-  auto elementsIf = [](bool isNeeded, int64_t elements) {
-    return isNeeded ? ceilDiv(elements, 16) * 16 : 0;
-  };
-  bool isForward = isKind(HS_CONV_FORWARD), isOfInput = isKind(HS_CONV_INPUT_GRADIENT);
-  bool areWidened = storageType != operandType && (isForward || isOfInput);
+  bool isOfInput = isKind(HS_CONV_INPUT_GRADIENT);
+  bool areWidened = storageType != operandType && (isOfInput || isKind(HS_CONV_FORWARD));
   bool areSummed = storageType != sumType && isOfInput;
-  offsets.outputs = elementsIf(!isPatchless, block.rows * depth);
-  offsets.filters = offsets.outputs + elementsIf(!isOutputInPlace, block.rows * outputChannels);
-  offsets.sums = offsets.filters + elementsIf(areWidened, outputChannels * depth);
-  int64_t all = offsets.sums + elementsIf(areSummed, block.images * inputs * block.channels);
-  scratch.reserve(uint64_t(all) * (sumType == HS_F64 ? sizeof(double) : sizeof(float)));
+  reserveScratch(isPatchless ? 0 : block.rows * depth,
+                 isOutputInPlace ? 0 : block.rows * conv.output_channels,
+                 areWidened ? conv.output_channels * depth : 0,
+                 areSummed ? block.images * inputs * block.channels : 0);
+  createProducts();
 }
 
 int64_t ChannelsLastConvolution::rowBlocks() const {
@@ -150,51 +129,21 @@ hs_gemm ChannelsLastConvolution::gemmOf(int64_t rows, int64_t depth) const {
   int64_t outputLeading =
       isOutputInPlace ? conv.groups * conv.output_channels : conv.output_channels;
   int64_t filterLeading = storageType == operandType ? points * conv.input_channels : depth;
-  hs_gemm gemm{};
-  gemm.a_type = gemm.b_type = operandType;
-  gemm.c_type = sumType;
-  gemm.batch = 1;
   switch (conv.kind) {
   case HS_CONV_FORWARD:
-    gemm.transpose_b = 1;
-    gemm.m = rows, gemm.n = conv.output_channels, gemm.k = depth;
-    gemm.lda = patchLeading, gemm.ldb = filterLeading, gemm.ldc = outputLeading;
-    break;
+    return asGemm({false, true, rows, conv.output_channels, depth, patchLeading, filterLeading,
+                   outputLeading});
   case HS_CONV_INPUT_GRADIENT:
-    gemm.m = rows, gemm.n = depth, gemm.k = conv.output_channels;
-    gemm.lda = outputLeading, gemm.ldb = filterLeading, gemm.ldc = patchLeading;
-    break;
+    return asGemm({false, false, rows, depth, conv.output_channels, outputLeading, filterLeading,
+                   patchLeading});
   default:
-    gemm.transpose_a = 1;
-    gemm.m = conv.output_channels, gemm.n = depth, gemm.k = rows;
-    gemm.lda = outputLeading, gemm.ldb = patchLeading, gemm.ldc = points * conv.input_channels;
+    return asGemm({true, false, conv.output_channels, depth, rows, outputLeading, patchLeading,
+                   points * conv.input_channels});
   }
-  // A batch of one matrix, but oneDNN asks for a stride that is not 0.
-  gemm.a_stride = gemm.m * gemm.k, gemm.b_stride = gemm.k * gemm.n, gemm.c_stride = gemm.m * gemm.n;
-  return gemm;
 }
 
 void ChannelsLastConvolution::run(void *const *buffers, int64_t lo, int64_t hi) {
-  auto &self = *static_cast<const ChannelsLastConvolution *>(buffers[3]);
-  std::optional<OnOneThread> guard;
-  if (self.oneDnn)
-    guard.emplace();
-  auto runUnits = [&](auto storage, auto operand, auto sum) {
-    Runner<decltype(storage), decltype(operand), decltype(sum)> runner(self, buffers);
-    for (int64_t unit = lo; unit < hi; ++unit)
-      runner.run(unit);
-  };
-  bool isWidened = self.storageType != self.operandType;
-  switch (self.storageType) {
-  case HS_F64:
-    return runUnits(double(), double(), double());
-  case HS_F16:
-    return isWidened ? runUnits(Half(), float(), float()) : runUnits(Half(), Half(), float());
-  case HS_BF16:
-    return isWidened ? runUnits(BFloat(), float(), float()) : runUnits(BFloat(), BFloat(), float());
-  default:
-    return runUnits(float(), float(), float());
-  }
+  runUnits<Runner>(*static_cast<const ChannelsLastConvolution *>(buffers[3]), buffers, lo, hi);
 }
 
 } // namespace halfstep::runtime

@@ -16,7 +16,7 @@
 #ifndef HALFSTEP_RUNTIME_CHANNELSLASTCONVOLUTION_H
 #define HALFSTEP_RUNTIME_CHANNELSLASTCONVOLUTION_H
 
-#include "runtime/BlockProduct.h"
+#include "runtime/PatchConvolution.h"
 
 #include <memory>
 #include <vector>
@@ -34,7 +34,7 @@ struct ChannelsLastBlock {
 ChannelsLastBlock chooseChannelsLastBlock(const hs_conv &conv);
 
 /// One channels-last convolution of fixed shape, ready to run.
-class ChannelsLastConvolution {
+class ChannelsLastConvolution : PatchConvolution {
 public:
   /// `oneDnn` may be null for f64. Reserves scratch for every worker.
   ChannelsLastConvolution(const hs_conv &conv, WorkerMemory &scratch, OneDnn *oneDnn);
@@ -45,6 +45,7 @@ public:
   static void run(void *const *buffers, int64_t lo, int64_t hi);
 
 private:
+  friend PatchConvolution;
   template <typename Storage, typename Operand, typename Sum> class Runner;
   // A product's rows and columns or depth: `depth` is of patches.
   struct Size {
@@ -56,28 +57,13 @@ private:
     }
   };
 
-  void decideWhatIsInPlace();
-  void reserveScratch();
   void createProducts();
   hs_gemm gemmOf(int64_t rows, int64_t depth) const;
   const BlockProduct &product(Size size) const;
-  bool isKind(hs_conv_kind kind) const { return conv.kind == uint32_t(kind); }
   int64_t rowBlocks() const;
   int64_t depthBlocks() const;
 
-  const hs_conv conv;
-  WorkerMemory &scratch;
-  OneDnn *oneDnn;
-  const int64_t points, inputs, outputs; // of the window, of an image of x, of an image of y
   const ChannelsLastBlock block;
-  uint32_t storageType, operandType, sumType; // hs_type
-  // Whether a product works right on x (a window of one point that reads each input once) or y.
-  bool isPatchless, isOutputInPlace;
-  // Where in the scratch memory of a worker what begins, in elements of the sums' type; patches
-  // are at its beginning.
-  struct {
-    int64_t outputs, filters, sums;
-  } offsets;
   std::vector<std::pair<Size, std::unique_ptr<BlockProduct>>> products; // a few
 };
 

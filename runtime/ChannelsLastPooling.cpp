@@ -220,16 +220,9 @@ template <typename Storage, typename Number> hs_kernel ChannelsLastPooling::kern
 }
 
 hs_kernel ChannelsLastPooling::kernel() const {
-  switch (pool.type) {
-  case HS_F64:
-    return kernelOf<double, double>();
-  case HS_F16:
-    return kernelOf<Half, float>();
-  case HS_BF16:
-    return kernelOf<BFloat, float>();
-  default:
-    return kernelOf<float, float>();
-  }
+  return visitTypes(pool.type, [this](auto storage, auto number) {
+    return kernelOf<decltype(storage), decltype(number)>();
+  });
 }
 
 } // namespace halfstep::runtime

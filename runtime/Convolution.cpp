@@ -10,7 +10,6 @@
 #include "runtime/Parts.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace halfstep::runtime {
 
@@ -47,50 +46,34 @@ ConvolutionBlock chooseConvolutionBlock(const hs_conv &conv) {
 }
 
 Convolution::Convolution(const hs_conv &conv, WorkerMemory &scratch, OneDnn *oneDnn)
-    : conv(conv), scratch(scratch), oneDnn(oneDnn), points(volumeOf(conv.window.kernel)),
-      inputs(volumeOf(conv.window.input)), outputs(volumeOf(conv.window.output)),
-      block(chooseConvolutionBlock(conv)), imageBlocks(ceilDiv(conv.batch, block.images)),
-      outputBlocks(ceilDiv(outputs, block.outputs)),
-      channelBlocks(ceilDiv(conv.input_channels, block.channels)), storageType(conv.a_type),
-      operandType(conv.a_type), sumType(conv.a_type == HS_F64 ? HS_F64 : HS_F32) {
+    : PatchConvolution(conv, scratch, oneDnn), block(chooseConvolutionBlock(conv)),
+      imageBlocks(ceilDiv(conv.batch, block.images)), outputBlocks(ceilDiv(outputs, block.outputs)),
+      channelBlocks(ceilDiv(conv.input_channels, block.channels)) {
   decideWhatIsInPlace();
   if (!BlockProduct::isSupported(gemmOf(block.channels, tile(0).columns()))) {
     operandType = HS_F32;
     decideWhatIsInPlace();
   }
-  reserveScratch();
+  bool isForward = isKind(HS_CONV_FORWARD), isOfInput = isKind(HS_CONV_INPUT_GRADIENT);
+  bool areWidened = storageType != operandType && (isForward || isOfInput);
+  bool areSummed = storageType != sumType && isOfInput;
+  int64_t rows = block.channels * points, columns = tile(0).columns();
+  int64_t sums = areSummed                         ? block.images * block.channels * inputs
+                 : isKind(HS_CONV_WEIGHT_GRADIENT) ? rows * conv.output_channels
+                                                   : 0;
+  reserveScratch(isPatchless ? 0 : rows * columns,
+                 isOutputInPlace ? 0 : conv.output_channels * columns,
+                 areWidened ? conv.output_channels * rows : 0, sums);
   createProducts();
 }
 
 void Convolution::decideWhatIsInPlace() {
-  const hs_window &window = conv.window;
-  bool readsEachOnce = points == 1 && inputs == outputs && window.stride[0] == 1 &&
-                       window.stride[1] == 1 && window.stride[2] == 1;
-  bool isOperand = storageType == operandType, isSum = storageType == sumType;
-  isPatchless =
-      block.images == 1 && readsEachOnce && (isKind(HS_CONV_INPUT_GRADIENT) ? isSum : isOperand);
-  isOutputInPlace = block.images == 1 && (isKind(HS_CONV_FORWARD) ? isSum : isOperand);
+  decideByTypes();
+  if (block.images > 1)
+    isPatchless = isOutputInPlace = false;
   // Transposed, rows of dy that are far apart would be read number by number.
   if (isKind(HS_CONV_WEIGHT_GRADIENT) && block.outputs < outputs)
     isOutputInPlace = false;
-}
-
-void Convolution::reserveScratch() {
-  int64_t rows = block.channels * points, columns = tile(0).columns();
-  auto elementsIf = [](bool isNeeded, int64_t elements) {
-    return isNeeded ? ceilDiv(elements, 16) * 16 : 0;
-  };
-  bool isWidened = storageType != operandType, isNarrow = storageType != sumType;
-  bool isForward = isKind(HS_CONV_FORWARD), isOfInput = isKind(HS_CONV_INPUT_GRADIENT);
-  offsets.outputs = elementsIf(!isPatchless, rows * columns);
-  offsets.filters = offsets.outputs + elementsIf(!isOutputInPlace, conv.output_channels * columns);
-  offsets.sums = offsets.filters +
-                 elementsIf(isWidened && (isForward || isOfInput), conv.output_channels * rows);
-  int64_t sums = isForward   ? 0
-                 : isOfInput ? elementsIf(isNarrow, block.images * block.channels * inputs)
-                             : rows * conv.output_channels;
-  uint64_t bytes = sumType == HS_F64 ? sizeof(double) : sizeof(float);
-  scratch.reserve(uint64_t(offsets.sums + sums) * bytes);
 }
 
 void Convolution::createProducts() {
@@ -135,51 +118,21 @@ hs_gemm Convolution::gemmOf(int64_t channels, int64_t columns) const {
   int64_t filterLeading = storageType == operandType ? conv.input_channels * points : rows;
   int64_t patchLeading = isPatchless ? inputs : columns;
   int64_t outputLeading = isOutputInPlace ? outputs : columns;
-  hs_gemm gemm{};
-  gemm.a_type = gemm.b_type = operandType;
-  gemm.c_type = sumType;
-  gemm.batch = 1;
   switch (conv.kind) {
   case HS_CONV_FORWARD:
-    gemm.m = conv.output_channels, gemm.n = columns, gemm.k = rows;
-    gemm.lda = filterLeading, gemm.ldb = patchLeading, gemm.ldc = outputLeading;
-    break;
+    return asGemm({false, false, conv.output_channels, columns, rows, filterLeading, patchLeading,
+                   outputLeading});
   case HS_CONV_INPUT_GRADIENT:
-    gemm.transpose_a = 1;
-    gemm.m = rows, gemm.n = columns, gemm.k = conv.output_channels;
-    gemm.lda = filterLeading, gemm.ldb = outputLeading, gemm.ldc = patchLeading;
-    break;
+    return asGemm({true, false, rows, columns, conv.output_channels, filterLeading, outputLeading,
+                   patchLeading});
   default:
-    gemm.transpose_b = 1;
-    gemm.m = rows, gemm.n = conv.output_channels, gemm.k = columns;
-    gemm.lda = patchLeading, gemm.ldb = outputLeading, gemm.ldc = conv.output_channels;
+    return asGemm({false, true, rows, conv.output_channels, columns, patchLeading, outputLeading,
+                   conv.output_channels});
   }
-  // A batch of one matrix, but oneDNN asks for a stride that is not 0.
-  gemm.a_stride = gemm.m * gemm.k, gemm.b_stride = gemm.k * gemm.n, gemm.c_stride = gemm.m * gemm.n;
-  return gemm;
 }
 
 void Convolution::run(void *const *buffers, int64_t lo, int64_t hi) {
-  auto &self = *static_cast<const Convolution *>(buffers[3]);
-  std::optional<OnOneThread> guard;
-  if (self.oneDnn)
-    guard.emplace();
-  auto runUnits = [&](auto storage, auto operand, auto sum) {
-    Runner<decltype(storage), decltype(operand), decltype(sum)> runner(self, buffers);
-    for (int64_t unit = lo; unit < hi; ++unit)
-      runner.run(unit);
-  };
-  bool isWidened = self.storageType != self.operandType;
-  switch (self.storageType) {
-  case HS_F64:
-    return runUnits(double(), double(), double());
-  case HS_F16:
-    return isWidened ? runUnits(Half(), float(), float()) : runUnits(Half(), Half(), float());
-  case HS_BF16:
-    return isWidened ? runUnits(BFloat(), float(), float()) : runUnits(BFloat(), BFloat(), float());
-  default:
-    return runUnits(float(), float(), float());
-  }
+  runUnits<Runner>(*static_cast<const Convolution *>(buffers[3]), buffers, lo, hi);
 }
 
 } // namespace halfstep::runtime

@@ -15,14 +15,11 @@
 // of a channel of an image belongs to one block, and weight gradients are partial sums that the
 // plan adds up.
 //
-// Three types: of storage, of a product's operands (that of storage, or f32 where this CPU has no
-// product of it) and of sums (f32; f64 for f64).
-//
 //===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_CONVOLUTION_H
 #define HALFSTEP_RUNTIME_CONVOLUTION_H
 
-#include "runtime/BlockProduct.h"
+#include "runtime/PatchConvolution.h"
 
 #include <array>
 #include <memory>
@@ -40,7 +37,7 @@ struct ConvolutionBlock {
 ConvolutionBlock chooseConvolutionBlock(const hs_conv &conv);
 
 /// One convolution of fixed shape, ready to run.
-class Convolution {
+class Convolution : PatchConvolution {
 public:
   /// `oneDnn` may be null for f64. Reserves scratch for every worker.
   Convolution(const hs_conv &conv, WorkerMemory &scratch, OneDnn *oneDnn);
@@ -51,32 +48,19 @@ public:
   static void run(void *const *buffers, int64_t lo, int64_t hi);
 
 private:
+  friend PatchConvolution;
   template <typename Storage, typename Operand, typename Sum> class Runner;
   struct Tile;
 
   void decideWhatIsInPlace();
-  void reserveScratch();
   void createProducts();
   hs_gemm gemmOf(int64_t channels, int64_t columns) const;
   const BlockProduct &product(int64_t channels, int64_t columns, bool accumulate) const;
   Tile tile(int64_t index) const;
   int64_t tiles() const { return imageBlocks * outputBlocks; }
-  bool isKind(hs_conv_kind kind) const { return conv.kind == uint32_t(kind); }
 
-  const hs_conv conv;
-  WorkerMemory &scratch;
-  OneDnn *oneDnn;
-  const int64_t points, inputs, outputs; // of the window, of a plane of x, of a plane of y
   const ConvolutionBlock block;
   const int64_t imageBlocks, outputBlocks, channelBlocks;
-  uint32_t storageType, operandType, sumType; // hs_type
-  // Whether a product works right on x (a window of one point that reads each input once) or y.
-  bool isPatchless, isOutputInPlace;
-  // Where in the scratch memory of a worker what begins, in elements of the sums' type; patches
-  // are at its beginning.
-  struct {
-    int64_t outputs, filters, sums;
-  } offsets;
   // By whether the block has fewer channels (4) or columns (2) than others, and does not begin a
   // sum (1).
   std::array<std::unique_ptr<BlockProduct>, 8> products;

@@ -73,11 +73,10 @@ public:
   Runner(const Convolution &of, void *const *buffers)
       : of(of), conv(of.conv), worker(ThreadPool::workerIndex()),
         scratch(reinterpret_cast<Sum *>(of.scratch.at(worker))) {
-    // The order of the kinds' slices.
-    constexpr int xOf[] = {0, 2, 1}, wOf[] = {1, 1, 2}, yOf[] = {2, 0, 0};
-    x = static_cast<Storage *>(buffers[xOf[conv.kind]]);
-    w = buffers[wOf[conv.kind]];
-    y = static_cast<Storage *>(buffers[yOf[conv.kind]]);
+    auto slices = of.slicesOf(buffers);
+    x = static_cast<Storage *>(slices.x);
+    w = slices.w;
+    y = static_cast<Storage *>(slices.y);
   }
 
   void run(int64_t unit) const {

@@ -141,19 +141,31 @@ private:
     return position < window.input[dimension] ? position : -1;
   }
 
-  /// A unit is a row of outputs.
-  WITH_AVX2 void forwardRow(int64_t unit) const {
-    int64_t row = unit % window.output[1], plane = unit / window.output[1] % window.output[0];
-    const Storage *x = a + unit / window.output[1] / window.output[0] * of.inputs * conv.groups;
-    auto *y = static_cast<Storage *>(c) + unit * window.output[2] * conv.groups;
+  /// What row number `unit` of a result of `sizes` meets in `a`, of `met` sizes; `meeting` gives
+  /// the place that a position meets with point `k` of the window in a dimension, or -1.
+  template <typename Meeting>
+  std::vector<PointRow> rowsMet(int64_t unit, const int64_t (&sizes)[3], const int64_t (&met)[3],
+                                Meeting meeting) const {
+    int64_t row = unit % sizes[1], plane = unit / sizes[1] % sizes[0];
+    const Storage *image = a + unit / sizes[1] / sizes[0] * volumeOf(met) * conv.groups;
     std::vector<PointRow> rows;
     for (int64_t i = 0; i < window.kernel[0]; ++i)
       for (int64_t j = 0; j < window.kernel[1]; ++j) {
-        int64_t inPlane = positionOf(0, plane, i), inRow = positionOf(1, row, j);
-        if (inPlane >= 0 && inRow >= 0)
+        int64_t metPlane = meeting(0, plane, i), metRow = meeting(1, row, j);
+        if (metPlane >= 0 && metRow >= 0)
           rows.push_back({(i * window.kernel[1] + j) * window.kernel[2],
-                          x + (inPlane * window.input[1] + inRow) * window.input[2] * conv.groups});
+                          image + (metPlane * met[1] + metRow) * met[2] * conv.groups});
       }
+    return rows;
+  }
+
+  /// A unit is a row of outputs.
+  WITH_AVX2 void forwardRow(int64_t unit) const {
+    auto *y = static_cast<Storage *>(c) + unit * window.output[2] * conv.groups;
+    std::vector<PointRow> rows = rowsMet(unit, window.output, window.input,
+                                         [this](int dimension, int64_t output, int64_t k) {
+                                           return positionOf(dimension, output, k);
+                                         });
     for (int64_t output = 0; output < window.output[2]; ++output)
       forEachChannelBlock<width>(0, conv.groups, [&](auto vectors, int64_t channel) {
         addPoints<vectors>(rows, output, y + output * conv.groups, channel);
@@ -183,19 +195,11 @@ private:
 
   /// A unit is a row of x.
   WITH_AVX2 void inputGradientRow(int64_t unit) const {
-    int64_t row = unit % window.input[1], plane = unit / window.input[1] % window.input[0];
-    const Storage *dy = a + unit / window.input[1] / window.input[0] * of.outputs * conv.groups;
     auto *dx = static_cast<Storage *>(c) + unit * window.input[2] * conv.groups;
-    std::vector<PointRow> rows;
-    for (int64_t i = 0; i < window.kernel[0]; ++i)
-      for (int64_t j = 0; j < window.kernel[1]; ++j) {
-        int64_t outPlane = of.readers[0][size_t(plane * window.kernel[0] + i)];
-        int64_t outRow = of.readers[1][size_t(row * window.kernel[1] + j)];
-        if (outPlane >= 0 && outRow >= 0)
-          rows.push_back(
-              {(i * window.kernel[1] + j) * window.kernel[2],
-               dy + (outPlane * window.output[1] + outRow) * window.output[2] * conv.groups});
-      }
+    std::vector<PointRow> rows = rowsMet(
+        unit, window.input, window.output, [this](int dimension, int64_t position, int64_t k) {
+          return of.readers[dimension][size_t(position * window.kernel[dimension] + k)];
+        });
     for (int64_t position = 0; position < window.input[2]; ++position)
       forEachChannelBlock<width>(0, conv.groups, [&](auto vectors, int64_t channel) {
         addReaders<vectors>(rows, position, dx + position * conv.groups, channel);
@@ -272,16 +276,9 @@ private:
 
 void DepthwiseConvolution::run(void *const *buffers, int64_t lo, int64_t hi) {
   auto &self = *static_cast<const DepthwiseConvolution *>(buffers[3]);
-  switch (self.conv.a_type) {
-  case HS_F64:
-    return Runner<double, double>(self, buffers).run(lo, hi);
-  case HS_F16:
-    return Runner<Half, float>(self, buffers).run(lo, hi);
-  case HS_BF16:
-    return Runner<BFloat, float>(self, buffers).run(lo, hi);
-  default:
-    return Runner<float, float>(self, buffers).run(lo, hi);
-  }
+  visitTypes(self.conv.a_type, [&](auto storage, auto number) {
+    Runner<decltype(storage), decltype(number)>(self, buffers).run(lo, hi);
+  });
 }
 
 } // namespace halfstep::runtime

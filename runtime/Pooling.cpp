@@ -201,16 +201,9 @@ template <typename Storage, typename Number> hs_kernel Pooling::kernelOfKind() c
 }
 
 hs_kernel Pooling::kernel() const {
-  switch (pool.type) {
-  case HS_F64:
-    return kernelOfKind<double, double>();
-  case HS_F16:
-    return kernelOfKind<Half, float>();
-  case HS_BF16:
-    return kernelOfKind<BFloat, float>();
-  default:
-    return kernelOfKind<float, float>();
-  }
+  return visitTypes(pool.type, [this](auto storage, auto number) {
+    return kernelOfKind<decltype(storage), decltype(number)>();
+  });
 }
 
 } // namespace halfstep::runtime

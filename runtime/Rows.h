@@ -1,15 +1,15 @@
 //===- Rows.h - Rows of numbers from one type to another ----------------------------*- C++ -*-===//
 //
-// What convolutions and poolings copy. As in CpuKernels.h, every CPU that an artefact is for has
-// AVX2, and F16C with it.
+// What convolutions and poolings are written in terms of. As in CpuKernels.h, every CPU that an
+// artefact is for has AVX2, and F16C with it.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_ROWS_H
 #define HALFSTEP_RUNTIME_ROWS_H
 
 #include "runtime/Half.h"
+#include "runtime/step_abi.h"
 
-#include <cstdint>
 #include <immintrin.h>
 #include <type_traits>
 
@@ -38,6 +38,20 @@ WITH_AVX2 inline void convertRow(const From *from, int64_t step, int64_t count, 
       to[i] = from[i * step];
     else
       narrow(widen(from[i * step]), to[i]);
+}
+
+/// visit(Storage(), Number()): the C++ types of a float hs_type, and of what is computed with it.
+template <typename Visit> auto visitTypes(uint32_t type, Visit visit) {
+  switch (type) {
+  case HS_F64:
+    return visit(double(), double());
+  case HS_F16:
+    return visit(Half(), float());
+  case HS_BF16:
+    return visit(BFloat(), float());
+  default:
+    return visit(float(), float());
+  }
 }
 
 } // namespace halfstep::runtime

@@ -4,11 +4,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <numeric>
 
 namespace halfstep::runtime {
 
 namespace {
+
+std::string lowerCase(std::string text) {
+  for (char &c : text)
+    c = char(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
 
 /// Insertions, deletions and replacements of one letter, and exchanges of two neighbours, that turn
 /// `a` into `b` (optimal string alignment).
@@ -32,23 +39,28 @@ size_t editDistance(const std::string &a, const std::string &b) {
 
 } // namespace
 
+const std::string *closest(const std::string &name, const std::vector<std::string> &known) {
+  const std::string *result = nullptr;
+  size_t least = SIZE_MAX;
+  for (const std::string &candidate : known) {
+    size_t distance = editDistance(lowerCase(name), lowerCase(candidate));
+    if (3 * distance <= std::max(name.size(), candidate.size()) && distance < least) {
+      result = &candidate;
+      least = distance;
+    }
+  }
+  return result;
+}
+
 Error unknownName(const std::string &option, const std::string &kind, const std::string &name,
                   const std::vector<std::string> &known) {
   Error error(option, "no " + kind + " is called '" + name + "'");
-  std::string list, closest;
-  size_t closestDistance = 0;
-  for (const std::string &candidate : known) {
+  std::string list;
+  for (const std::string &candidate : known)
     list += (list.empty() ? "" : ", ") + candidate;
-    size_t distance = editDistance(name, candidate);
-    if (3 * distance <= std::max(name.size(), candidate.size()) &&
-        (closest.empty() || distance < closestDistance)) {
-      closest = candidate;
-      closestDistance = distance;
-    }
-  }
   error.detail(list.empty() ? "there are none" : "there are: " + list);
-  if (!closest.empty())
-    error.help("did you mean " + closest + "?");
+  if (const std::string *meant = closest(name, known))
+    error.help("did you mean " + *meant + "?");
   return error.exitWith(2);
 }
 

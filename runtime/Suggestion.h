@@ -13,8 +13,12 @@
 
 namespace halfstep::runtime {
 
+/// The one of `known` that is closest to `name`, null if none is close: if more than a third of the
+/// letters differ (optimal string alignment, in which upper and lower case are one).
+const std::string *closest(const std::string &name, const std::vector<std::string> &known);
+
 /// Wrong usage: `OPTION: no KIND is called NAME`, with all that exist and, where one is close to
-/// `name`, a suggestion. Close: at most a third of its letters differ (optimal string alignment).
+/// `name`, a suggestion.
 Error unknownName(const std::string &option, const std::string &kind, const std::string &name,
                   const std::vector<std::string> &known);
 

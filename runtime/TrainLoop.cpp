@@ -5,15 +5,13 @@
 #include "runtime/Anomaly.h"
 #include "runtime/Checkpoint.h"
 #include "runtime/Interrupt.h"
-#include "runtime/OutputFiles.h"
 #include "runtime/Progress.h"
+#include "runtime/RunStart.h"
 #include "runtime/TrainingData.h"
 #include "runtime/TrainingLog.h"
 
-#include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <limits>
 #include <optional>
 #include <sstream>
@@ -31,9 +29,6 @@ public:
   int run();
 
 private:
-  void checkOutputs(std::vector<std::string> inputs) const;
-  Metadata restore(const Safetensors &weights);
-  void choosePosition(const Metadata &metadata);
   void chooseTotal();
   void warnOfOtherData(const Metadata &metadata);
   Metadata position() const;
@@ -52,8 +47,7 @@ private:
   const hs_tensor *epochCounter;
   Interrupt interrupt;
 
-  uint64_t seed = 0;
-  bool shuffle = true;
+  RunStart start;
   std::optional<TrainingData> data;
   std::optional<Evaluator> evaluator;
   std::optional<TrainingLog> log;
@@ -66,15 +60,7 @@ private:
 Training::Training(Session &session, const Safetensors &weights, const RunOptions &options,
                    std::vector<std::string> inputs)
     : session(session), options(options), epochCounter(session.find(HS_COUNTER, "epoch")) {
-  if (!options.epochs && !options.steps)
-    throw Error("", "it is not said how long to train")
-        .help("add --epochs N or --steps N")
-        .exitWith(2);
-  if (options.validate.empty() && !options.metrics.empty())
-    throw Error("--metric", "there is no held-out data to evaluate it on")
-        .help("add --validate NAME=FILE for each input and the label")
-        .exitWith(2);
-
+  checkOptions(options);
   const hs_artefact &artefact = session.artefact();
   std::vector<std::string> paths = matchFiles(artefact, options.data, "--data", true);
   std::vector<std::string> validationPaths;
@@ -82,14 +68,15 @@ Training::Training(Session &session, const Safetensors &weights, const RunOption
     validationPaths = matchFiles(artefact, options.validate, "--validate", true);
   inputs.insert(inputs.end(), paths.begin(), paths.end());
   inputs.insert(inputs.end(), validationPaths.begin(), validationPaths.end());
-  checkOutputs(std::move(inputs));
+  checkOutputs(options, std::move(inputs));
 
-  Metadata metadata = restore(weights);
+  Metadata metadata = restoreState(session, weights, options);
   setHyperparameters(session, options.set);
   const hs_tensor *limit = session.find(HS_HYPERPARAMETER, "max_skips");
   mostSkips = limit ? session.readScalar(*limit) : std::numeric_limits<double>::infinity();
-  choosePosition(metadata);
-  data.emplace(session, paths, shuffle, seed);
+  start = findStart(session, metadata, options);
+  done = start.step;
+  data.emplace(session, paths, start.shuffle, start.seed);
   if (!validationPaths.empty())
     evaluator.emplace(session, validationPaths, options.metrics, options.quiet);
   chooseTotal();
@@ -98,72 +85,6 @@ Training::Training(Session &session, const Safetensors &weights, const RunOption
   // Last, because opening it may empty the log of an earlier run.
   if (!options.log.empty())
     log.emplace(options.log, !options.resume.empty());
-}
-
-void Training::checkOutputs(std::vector<std::string> inputs) const {
-  if (!options.weights.empty())
-    inputs.push_back(options.weights);
-  if (!options.save.empty()) {
-    checkIsNoInput("--save", options.save, inputs);
-    checkIsNoInput("--save", options.save + ".part", inputs); // where it grows
-    std::error_code ignored; // then it cannot be written either, which is said below
-    if (std::filesystem::exists(options.save, ignored) && options.resume.empty() && !options.force)
-      throw Error("--save", options.save + " exists already")
-          .help("continue it with --resume " + options.save + ", or replace it with --force")
-          .exitWith(2);
-    ReplacedFile writable(options.save); // throws if it is not
-  }
-  if (!options.resume.empty())
-    inputs.push_back(options.resume);
-  if (!options.save.empty())
-    inputs.push_back(options.save);
-  if (!options.log.empty())
-    checkIsNoInput("--log", options.log, inputs);
-}
-
-/// Fills the state; returns the metadata of the checkpoint that the run continues, if it does.
-Metadata Training::restore(const Safetensors &weights) {
-  if (!options.resume.empty())
-    return restoreCheckpoint(session, options.resume);
-  session.initialise(weights);
-  if (!options.weights.empty())
-    session.loadParameters(Safetensors::open(options.weights));
-  return {};
-}
-
-/// Where in the data the run stands: step, seed and order, from the checkpoint where there is one.
-void Training::choosePosition(const Metadata &metadata) {
-  auto choose = [&](const char *key, std::optional<std::string> given, std::string otherwise) {
-    auto stored = metadata.find(key);
-    if (stored == metadata.end())
-      return given.value_or(otherwise);
-    if (given && *given != stored->second)
-      throw Error(std::string("--") + key, options.resume + " was made with " + key + " " +
-                                               stored->second + ", not " + *given)
-          .help("leave it out to continue, or start anew with --weights " + options.resume)
-          .exitWith(2);
-    return stored->second;
-  };
-  std::optional<std::string> givenSeed, givenShuffle;
-  if (options.seed)
-    givenSeed = std::to_string(*options.seed);
-  if (options.shuffle)
-    givenShuffle = *options.shuffle ? "true" : "false";
-  std::string seedText = choose("seed", givenSeed, "0");
-  shuffle = choose("shuffle", givenShuffle, "true") == "true";
-  auto parsed = std::from_chars(seedText.data(), seedText.data() + seedText.size(), seed);
-
-  const hs_tensor *iteration = session.find(HS_COUNTER, "iteration");
-  double value = iteration ? session.readScalar(*iteration) : 0;
-  if (parsed.ec != std::errc() || !(value >= 0 && value <= double(largestStep)) ||
-      value != std::floor(value))
-    throw Error(options.resume, "its position in the training is damaged")
-        .help("start from its weights alone: --weights " + options.resume);
-  done = uint64_t(value);
-  // A checkpoint holds the seed of its random numbers, whoever wrote it.
-  const hs_tensor *drawn = session.find(HS_COUNTER, "seed");
-  if (drawn && (options.resume.empty() || options.seed))
-    session.write(*drawn, &seed);
 }
 
 void Training::chooseTotal() {
@@ -186,8 +107,8 @@ void Training::warnOfOtherData(const Metadata &metadata) {
 
 /// What a checkpoint records besides the state, so that the run can be continued bit for bit.
 Metadata Training::position() const {
-  return {{"seed", std::to_string(seed)},
-          {"shuffle", shuffle ? "true" : "false"},
+  return {{"seed", std::to_string(start.seed)},
+          {"shuffle", start.shuffle ? "true" : "false"},
           {"samples", std::to_string(data->samples())},
           {"batch", std::to_string(data->stepSamples())}};
 }

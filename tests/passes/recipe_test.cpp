@@ -102,9 +102,10 @@ TEST(SpecReader, KeepsTheFirstError) {
 }
 
 TEST(Suggestion, NearestOrAll) {
-  EXPECT_EQ(suggestion("sdg", {"adam", "sgd", "rmsprop"}), "there are: adam, sgd, rmsprop");
+  EXPECT_EQ(suggestion("lbfgs", {"adam", "sgd", "rmsprop"}), "there are: adam, sgd, rmsprop");
+  EXPECT_EQ(suggestion("sdg", {"adam", "sgd", "rmsprop"}), "did you mean sgd?");
   EXPECT_EQ(suggestion("rmsporp", {"adam", "sgd", "rmsprop"}), "did you mean rmsprop?");
-  EXPECT_EQ(suggestion("Adam", {"adam", "adamw"}), "did you mean adam?");
+  EXPECT_EQ(suggestion("SGD", {"adam", "sgd"}), "did you mean sgd?");
   EXPECT_EQ(suggestion("x", {}), "there are none");
 }
 

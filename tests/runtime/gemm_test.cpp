@@ -5,17 +5,14 @@
 //
 //===------------------------------------------------------------------------------------------===//
 
-#include "Models.h"
+#include "EntryTest.h"
 
-#include "runtime/CpuBackend.h"
-#include "runtime/Half.h"
 #include "runtime/OneDnn.h"
 #include "runtime/Types.h"
 
 #include <atomic>
 #include <cmath>
 #include <csignal>
-#include <random>
 #include <thread>
 
 using namespace halfstep::runtime;
@@ -33,64 +30,8 @@ struct Types {
   hs_type a, b, c;
 };
 
-// Numbers of one type, read and written as double.
-class Numbers {
-public:
-  Numbers(hs_type type, int64_t count) : type(type), bytes(size_t(count) * elementBytes(type)) {}
-
-  double operator[](int64_t i) const {
-    switch (type) {
-    case HS_F16:
-      return halfToFloat(at<uint16_t>(i));
-    case HS_BF16:
-      return bfloatToFloat(at<uint16_t>(i));
-    case HS_F32:
-      return at<float>(i);
-    default:
-      return at<double>(i);
-    }
-  }
-  void set(int64_t i, double value) {
-    switch (type) {
-    case HS_F16:
-      return put(i, doubleToHalf(value));
-    case HS_BF16:
-      return put(i, doubleToBfloat(value));
-    case HS_F32:
-      return put(i, float(value));
-    default:
-      return put(i, value);
-    }
-  }
-  void fill(double value) {
-    for (int64_t i = 0; i < count(); ++i)
-      set(i, value);
-  }
-  void randomize(unsigned seed) {
-    std::minstd_rand random(seed);
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    for (int64_t i = 0; i < count(); ++i)
-      set(i, uniform(random));
-  }
-  int64_t count() const { return int64_t(bytes.size() / elementBytes(type)); }
-  bool operator==(const Numbers &other) const { return bytes == other.bytes; }
-
-  hs_type type;
-  std::vector<char> bytes;
-
-private:
-  template <typename T> T at(int64_t i) const {
-    T value;
-    std::memcpy(&value, bytes.data() + size_t(i) * sizeof(T), sizeof(T));
-    return value;
-  }
-  template <typename T> void put(int64_t i, T value) {
-    std::memcpy(bytes.data() + size_t(i) * sizeof(T), &value, sizeof(T));
-  }
-};
-
 // Half a unit in the last place of `type` at `value`.
-double halfUnit(hs_type type, double value) {
+double halfUnit(uint32_t type, double value) {
   int exponent, digits = type == HS_F16 ? 11 : type == HS_BF16 ? 8 : 24;
   std::frexp(value, &exponent);
   return std::ldexp(0.5, std::max(exponent - digits, type == HS_F16 ? -24 : -149));
@@ -100,38 +41,20 @@ class Product {
 public:
   Product(const GemmCase &shape, Types types, bool hasBias)
       : gemm(describe(shape, types, hasBias)),
-        a(types.a, (shape.transposeA ? shape.k : shape.m) * gemm.lda * shape.batch),
-        b(types.b, (shape.transposeB ? shape.n : shape.k) * gemm.ldb * shape.batch),
-        bias(types.c, shape.n), shape(shape) {
-    a.randomize(1);
-    b.randomize(2);
-    bias.randomize(3);
-  }
+        a(draw((shape.transposeA ? shape.k : shape.m) * gemm.lda * shape.batch, types.a, 1)),
+        b(draw((shape.transposeB ? shape.n : shape.k) * gemm.ldb * shape.batch, types.b, 2)),
+        bias(draw(shape.n, types.c, 3)), shape(shape) {}
 
-  // c as the back end computes it.
-  Numbers run(int threads) {
-    Numbers c(bias.type, gemm.c_stride * gemm.batch);
-    c.fill(beyond);
-    std::vector<Numbers *> buffers = {&a, &b, &c};
+  // The bytes of c as the back end computes it.
+  std::string run(int threads) const {
+    std::vector<std::string> operands = {encode(a, gemm.a_type), encode(b, gemm.b_type)};
     if (gemm.has_bias)
-      buffers.insert(buffers.begin() + 2, &bias);
-    std::vector<hs_tensor> inputs(buffers.size());
-    std::vector<hs_slice> slices;
-    for (uint64_t i = 0; i < buffers.size(); ++i) {
-      inputs[i].slice = {HS_BUFFER_INPUTS + i, 0, buffers[i]->bytes.size()};
-      slices.push_back(inputs[i].slice);
-    }
-    hs_entry entry = {HS_GEMM, uint32_t(slices.size()), slices.data(), &gemm, "gemm", "", nullptr};
-    hs_artefact artefact{};
-    artefact.input_count = uint32_t(inputs.size());
-    artefact.inputs = inputs.data();
-    artefact.programs[HS_MICRO] = {1, &entry};
-    CpuBackend backend("test", artefact, threads);
-    for (size_t i = 0; i < buffers.size(); ++i)
-      backend.bindInput(i, buffers[i]->bytes.data());
-    backend.run(HS_MICRO);
-    return c;
+      operands.push_back(encode(bias, gemm.c_type));
+    size_t elements = size_t(gemm.c_stride * gemm.batch);
+    return runEntry(HS_GEMM, &gemm, operands, elements * elementBytes(hs_type(gemm.c_type)),
+                    threads);
   }
+  std::vector<double> numbers() const { return decode(run(1), gemm.c_type); }
 
   // An element of c as a chain of fused multiply-adds in f64, and the sum of its terms' magnitudes.
   struct Expected {
@@ -140,16 +63,16 @@ public:
   Expected expected(int64_t batch, int64_t i, int64_t j) const {
     Expected sum;
     for (int64_t k = 0; k < shape.k; ++k) {
-      double left =
-          a[batch * gemm.a_stride + (shape.transposeA ? k * gemm.lda + i : i * gemm.lda + k)];
-      double right =
-          b[batch * gemm.b_stride + (shape.transposeB ? j * gemm.ldb + k : k * gemm.ldb + j)];
+      double left = a[size_t(batch * gemm.a_stride +
+                             (shape.transposeA ? k * gemm.lda + i : i * gemm.lda + k))];
+      double right = b[size_t(batch * gemm.b_stride +
+                              (shape.transposeB ? j * gemm.ldb + k : k * gemm.ldb + j))];
       sum.value = std::fma(left, right, sum.value);
       sum.magnitude += std::abs(left * right);
     }
     if (gemm.has_bias) {
-      sum.value += bias[j];
-      sum.magnitude += std::abs(bias[j]);
+      sum.value += bias[size_t(j)];
+      sum.magnitude += std::abs(bias[size_t(j)]);
     }
     return sum;
   }
@@ -159,35 +82,38 @@ public:
     for (int64_t batch = 0; batch < gemm.batch; ++batch)
       for (int64_t i = 0; i < gemm.m; i += 1 + gemm.m / 40)
         for (int64_t j = 0; j < gemm.ldc; ++j)
-          visit(batch * gemm.c_stride + i * gemm.ldc + j, batch, i, j);
+          visit(size_t(batch * gemm.c_stride + i * gemm.ldc + j), batch, i, j);
   }
 
   void check() {
     SCOPED_TRACE(testing::Message()
-                 << safetensorsName(a.type) << " and " << safetensorsName(b.type) << " into "
-                 << safetensorsName(bias.type) << (gemm.has_bias ? " with bias" : ""));
-    Numbers one = run(1);
+                 << safetensorsName(hs_type(gemm.a_type)) << " and "
+                 << safetensorsName(hs_type(gemm.b_type)) << " into "
+                 << safetensorsName(hs_type(gemm.c_type)) << (gemm.has_bias ? " with bias" : ""));
+    std::string bytes = run(1);
+    std::vector<double> computed = decode(bytes, gemm.c_type);
+    double beyond =
+        decode(std::string(elementBytes(hs_type(gemm.c_type)), unwritten), gemm.c_type)[0];
     // The error of a sum of k terms in any order grows as sqrt(k) units of rounding, with a
     // constant of about 1 (Higham, Mary: A new approach to probabilistic rounding error analysis,
     // 2019).
     double sumError = 2 * std::sqrt(double(shape.k)) * 0x1p-24;
-    forElements([&](int64_t element, int64_t batch, int64_t i, int64_t j) {
+    forElements([&](size_t element, int64_t batch, int64_t i, int64_t j) {
       if (j >= gemm.n) {
-        EXPECT_EQ(one[element], beyond) << "beyond the row";
+        EXPECT_EQ(computed[element], beyond) << "beyond the row";
         return;
       }
       Expected wanted = expected(batch, i, j);
       double error = sumError * wanted.magnitude;
-      error += halfUnit(bias.type, std::abs(wanted.value) + error);
-      EXPECT_NEAR(one[element], wanted.value, error) << i << ' ' << j;
+      error += halfUnit(gemm.c_type, std::abs(wanted.value) + error);
+      EXPECT_NEAR(computed[element], wanted.value, error) << i << ' ' << j;
     });
     for (int threads : {2, 3, 4})
-      EXPECT_TRUE(run(threads) == one) << threads << " threads";
+      EXPECT_TRUE(run(threads) == bytes) << threads << " threads";
   }
 
-  static constexpr double beyond = -77;
   hs_gemm gemm;
-  Numbers a, b, bias;
+  std::vector<double> a, b, bias; // numbers of their types
 
 private:
   static hs_gemm describe(const GemmCase &shape, Types types, bool hasBias) {
@@ -221,12 +147,12 @@ TEST_P(Gemm, BF16) { Product(GetParam(), {HS_BF16, HS_BF16, HS_BF16}, true).chec
 
 TEST_P(Gemm, F32BiasIsASumOfItsOwn) {
   Product product(GetParam(), {HS_F32, HS_F32, HS_F32}, true);
-  Numbers biased = product.run(1);
+  std::vector<double> biased = product.numbers();
   product.gemm.has_bias = 0;
-  Numbers plain = product.run(1);
-  product.forElements([&](int64_t element, int64_t, int64_t, int64_t j) {
+  std::vector<double> plain = product.numbers();
+  product.forElements([&](size_t element, int64_t, int64_t, int64_t j) {
     if (j < product.gemm.n)
-      EXPECT_EQ(float(biased[element]), float(plain[element]) + float(product.bias[j]));
+      EXPECT_EQ(float(biased[element]), float(plain[element]) + float(product.bias[size_t(j)]));
   });
 }
 
@@ -235,12 +161,13 @@ TEST_P(Gemm, F64IsAnAscendingChain) {
   shape.k = std::min<int64_t>(shape.k, 300);
   for (bool hasBias : {false, true}) {
     Product product(shape, {HS_F64, HS_F64, HS_F64}, hasBias);
-    Numbers one = product.run(1);
-    product.forElements([&](int64_t element, int64_t batch, int64_t i, int64_t j) {
+    std::string bytes = product.run(1);
+    std::vector<double> computed = decode(bytes, HS_F64);
+    product.forElements([&](size_t element, int64_t batch, int64_t i, int64_t j) {
       if (j < product.gemm.n)
-        EXPECT_EQ(one[element], product.expected(batch, i, j).value);
+        EXPECT_EQ(computed[element], product.expected(batch, i, j).value);
     });
-    EXPECT_TRUE(product.run(3) == one);
+    EXPECT_TRUE(product.run(3) == bytes);
   }
 }
 
@@ -287,22 +214,26 @@ TEST(GemmTypes, AnyThreeGoTogether) {
           Product({2, 33, 20, 65, false, true}, {a, b, c}, hasBias).check();
 }
 
+void fill(std::vector<double> &numbers, double value) {
+  std::fill(numbers.begin(), numbers.end(), value);
+}
+
 TEST(GemmTypes, SumsAreNotRoundedAndNothingOverflowsInBetween) {
   // In f16, 2048 + 1 is 2048, and 60000 + 60000 is infinite.
   for (hs_type type : {HS_F16, HS_BF16}) {
     Product product({1, 64, 64, 64}, {type, type, type}, true);
-    product.a.fill(1);
-    product.b.fill(32.5);
-    product.bias.fill(-2080);
-    EXPECT_EQ(product.run(1)[0], 0);
+    fill(product.a, 1);
+    fill(product.b, 32.5);
+    fill(product.bias, -2080);
+    EXPECT_EQ(product.numbers()[0], 0);
   }
   Product product({1, 64, 64, 64}, {HS_F16, HS_F16, HS_F16}, true);
-  product.a.fill(1);
-  product.b.fill(1024);
-  product.bias.fill(-60000);
-  EXPECT_EQ(product.run(1)[0], 5536);
-  product.bias.fill(0);
-  EXPECT_EQ(product.run(1)[0], INFINITY);
+  fill(product.a, 1);
+  fill(product.b, 1024);
+  fill(product.bias, -60000);
+  EXPECT_EQ(product.numbers()[0], 5536);
+  fill(product.bias, 0);
+  EXPECT_EQ(product.numbers()[0], INFINITY);
 }
 
 /// Who has called oneDNN takes signals on a stack for them, wherever its own stack pointer is.
