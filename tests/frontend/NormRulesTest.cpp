@@ -1,148 +1,133 @@
 //===- NormRulesTest.cpp - Norms in every form that ONNX gave them --------===//
 
-#include "ModelBuilder.h"
+#include "RuleTest.h"
 
 using namespace halfstep::test;
 
 namespace {
 
-/// One node of `op` on an input x and weights w1, w2... of the given shapes.
-std::string importNode(int64_t opset, const std::string &op, const Ints &x,
-                       const std::vector<Ints> &weights,
-                       const std::vector<Attribute> &attributes = {},
-                       const Names &outputs = {"y"}) {
-  Model model(opset);
-  model.input("x", std::vector<Dim>(x.begin(), x.end()));
-  Names inputs{"x"};
-  for (const Ints &shape : weights) {
-    inputs.push_back("w" + std::to_string(inputs.size()));
-    model.weight(inputs.back(), shape);
-  }
-  model.node(op, inputs, outputs, attributes);
-  for (const std::string &output : outputs)
-    if (!output.empty())
-      model.output(output);
-  return import(model);
-}
-
 TEST(LayerNorm, OverTheLastDimensionsFromAxis) {
   for (int64_t opset : {17, 21, 28}) {
-    EXPECT_TRUE(contains(importNode(opset, "LayerNormalization", {2, 3, 4}, {{4}, {4}}),
+    EXPECT_TRUE(contains(importWithWeights(opset, "LayerNormalization", {2, 3, 4}, {{4}, {4}}),
                          {"train.normalise %arg0, %arg1, %arg2 {axes = array<i64: 2>, epsilon = "
                           "1.000000e-05 : f64}",
                           "-> tensor<2x3x4xf32>"}))
         << opset;
-    EXPECT_TRUE(contains(importNode(opset, "LayerNormalization", {2, 3, 4}, {{3, 4}, {4}},
-                                    {{"axis", 1}, {"epsilon", 0.5f}, {"stash_type", 1}}),
+    EXPECT_TRUE(contains(importWithWeights(opset, "LayerNormalization", {2, 3, 4}, {{3, 4}, {4}},
+                                           {{"axis", 1}, {"epsilon", 0.5f}, {"stash_type", 1}}),
                          {"train.normalise", "axes = array<i64: 1, 2>, epsilon = 5.000000e-01"}))
         << opset;
   }
   // Without a bias it is 0; statistics that nothing reads are not computed.
-  EXPECT_TRUE(contains(importNode(17, "LayerNormalization", {3, 4}, {{4}}, {{"axis", -2}}),
+  EXPECT_TRUE(contains(importWithWeights(17, "LayerNormalization", {3, 4}, {{4}}, {{"axis", -2}}),
                        {"dense<0.000000e+00> : tensor<f32>",
                         "train.normalise %arg0, %arg1, %cst {axes = array<i64: 0, 1>", "return"}));
 }
 
 TEST(LayerNorm, StatisticsAsOutputs) {
-  std::string text = importNode(17, "LayerNormalization", {2, 3, 4}, {{4}, {4}}, {{"axis", 1}},
-                                {"y", "mean", "deviation"});
+  std::string text = importWithWeights(17, "LayerNormalization", {2, 3, 4}, {{4}, {4}},
+                                       {{"axis", 1}}, {"y", "mean", "deviation"});
   EXPECT_TRUE(contains(text, {"train.normalise",
                               "train.mean %arg0 {axes = array<i64: 1, 2>, "
                               "train.category = 3 : i32}",
                               "-> tensor<2x1x1xf32>", "train.rsqrt", "-> tensor<2x1x1xf32>"}));
-  text = importNode(17, "LayerNormalization", {2, 4}, {{4}}, {}, {"y", "", "deviation"});
+  text = importWithWeights(17, "LayerNormalization", {2, 4}, {{4}}, {}, {"y", "", "deviation"});
   EXPECT_TRUE(contains(text, {"train.normalise", "train.rsqrt"}));
 }
 
 TEST(LayerNorm, Refusals) {
   EXPECT_TRUE(
-      contains(importNode(17, "LayerNormalization", {2, 4}, {{4}}, {{"stash_type", 16}}),
+      contains(importWithWeights(17, "LayerNormalization", {2, 4}, {{4}}, {{"stash_type", 16}}),
                {"y_node: LayerNormalization: has stash_type 16, but its statistics are computed in "
                 "f32: only stash_type 1 is supported"}));
-  EXPECT_TRUE(contains(importNode(17, "LayerNormalization", {2, 4}, {{4}}, {{"axis", 2}}),
+  EXPECT_TRUE(contains(importWithWeights(17, "LayerNormalization", {2, 4}, {{4}}, {{"axis", 2}}),
                        {"LayerNormalization: axis 2 is not a dimension of a tensor of rank 2"}));
-  EXPECT_TRUE(contains(importNode(17, "LayerNormalization", {2, 4}, {{3}}),
+  EXPECT_TRUE(contains(importWithWeights(17, "LayerNormalization", {2, 4}, {{3}}),
                        {"LayerNormalization: 'train.normalise' cannot broadcast [3] and [2x4]"}));
-  EXPECT_TRUE(contains(importNode(17, "LayerNormalization", {1, 4}, {{2, 4}}),
+  EXPECT_TRUE(contains(importWithWeights(17, "LayerNormalization", {1, 4}, {{2, 4}}),
                        {"LayerNormalization: 'train.normalise' cannot broadcast [2x4] to [1x4]"}));
 }
 
 TEST(RmsNorm, OverTheLastDimensionsFromAxis) {
   for (int64_t opset : {23, 28})
-    EXPECT_TRUE(contains(importNode(opset, "RMSNormalization", {2, 3, 4}, {{3, 4}},
-                                    {{"axis", 1}, {"epsilon", 0.25f}}),
+    EXPECT_TRUE(contains(importWithWeights(opset, "RMSNormalization", {2, 3, 4}, {{3, 4}},
+                                           {{"axis", 1}, {"epsilon", 0.25f}}),
                          {"train.rms_normalise %arg0, %arg1 {axes = array<i64: 1, 2>, epsilon = "
                           "2.500000e-01 : f64}"}));
-  EXPECT_TRUE(contains(importNode(23, "RMSNormalization", {2, 4}, {{4}}, {{"stash_type", 10}}),
-                       {"RMSNormalization: has stash_type 10"}));
+  EXPECT_TRUE(
+      contains(importWithWeights(23, "RMSNormalization", {2, 4}, {{4}}, {{"stash_type", 10}}),
+               {"RMSNormalization: has stash_type 10"}));
 }
 
 TEST(GroupNorm, HadAScaleForEachGroupBeforeOperatorSet21) {
   const std::vector<Attribute> groups = {{"num_groups", 2}};
   for (int64_t opset : {18, 20})
-    EXPECT_TRUE(contains(importNode(opset, "GroupNormalization", {3, 4, 5, 6}, {{2}, {2}}, groups),
-                         {"train.reshape %arg0 {sizes = array<i64: 3, 2, 2, 5, 6>}",
-                          "train.reshape %arg1 {sizes = array<i64: 2, 1, 1, 1>}", "train.normalise",
-                          "axes = array<i64: 2, 3, 4>", "train.reshape", "-> tensor<3x4x5x6xf32>"}))
+    EXPECT_TRUE(
+        contains(importWithWeights(opset, "GroupNormalization", {3, 4, 5, 6}, {{2}, {2}}, groups),
+                 {"train.reshape %arg0 {sizes = array<i64: 3, 2, 2, 5, 6>}",
+                  "train.reshape %arg1 {sizes = array<i64: 2, 1, 1, 1>}", "train.normalise",
+                  "axes = array<i64: 2, 3, 4>", "train.reshape", "-> tensor<3x4x5x6xf32>"}))
         << opset;
   for (int64_t opset : {21, 28})
-    EXPECT_TRUE(contains(importNode(opset, "GroupNormalization", {3, 4, 5, 6}, {{4}, {4}}, groups),
-                         {"train.reshape %arg1 {sizes = array<i64: 2, 2, 1, 1>}", "train.normalise",
-                          "axes = array<i64: 2, 3, 4>"}))
+    EXPECT_TRUE(
+        contains(importWithWeights(opset, "GroupNormalization", {3, 4, 5, 6}, {{4}, {4}}, groups),
+                 {"train.reshape %arg1 {sizes = array<i64: 2, 2, 1, 1>}", "train.normalise",
+                  "axes = array<i64: 2, 3, 4>"}))
         << opset;
-  EXPECT_TRUE(contains(importNode(18, "GroupNormalization", {3, 4, 5}, {{4}, {4}}, groups),
+  EXPECT_TRUE(contains(importWithWeights(18, "GroupNormalization", {3, 4, 5}, {{4}, {4}}, groups),
                        {"GroupNormalization: needs a scale and a bias of 2 elements"}));
-  EXPECT_TRUE(contains(importNode(21, "GroupNormalization", {3, 4, 5}, {{4}, {2}}, groups),
+  EXPECT_TRUE(contains(importWithWeights(21, "GroupNormalization", {3, 4, 5}, {{4}, {2}}, groups),
                        {"GroupNormalization: needs a scale and a bias of 4 elements"}));
-  EXPECT_TRUE(
-      contains(importNode(21, "GroupNormalization", {3, 4, 5}, {{4}, {4}}, {{"num_groups", 3}}),
-               {"GroupNormalization: has 4 channels, which do not divide into 3 groups"}));
-  EXPECT_TRUE(
-      contains(importNode(21, "GroupNormalization", {3, 4, 5}, {{4}, {4}}, {{"num_groups", 0}}),
-               {"which do not divide into 0 groups"}));
+  EXPECT_TRUE(contains(
+      importWithWeights(21, "GroupNormalization", {3, 4, 5}, {{4}, {4}}, {{"num_groups", 3}}),
+      {"GroupNormalization: has 4 channels, which do not divide into 3 groups"}));
+  EXPECT_TRUE(contains(
+      importWithWeights(21, "GroupNormalization", {3, 4, 5}, {{4}, {4}}, {{"num_groups", 0}}),
+      {"which do not divide into 0 groups"}));
 }
 
 TEST(InstanceNorm, OverTheSpatialDimensions) {
   for (int64_t opset : {7, 8, 17, 21, 22, 28})
     EXPECT_TRUE(
-        contains(importNode(opset, "InstanceNormalization", {2, 3, 4, 5}, {{3}, {3}}),
+        contains(importWithWeights(opset, "InstanceNormalization", {2, 3, 4, 5}, {{3}, {3}}),
                  {"train.reshape %arg1 {sizes = array<i64: 3, 1, 1>}", "train.normalise %arg0",
                   "axes = array<i64: 2, 3>", "train.category = 4 : i32"}))
         << opset;
-  EXPECT_TRUE(contains(importNode(17, "InstanceNormalization", {2, 3}, {{3}, {3}}),
+  EXPECT_TRUE(contains(importWithWeights(17, "InstanceNormalization", {2, 3}, {{3}, {3}}),
                        {"InstanceNormalization: needs an operand of rank 3 or more"}));
-  EXPECT_TRUE(contains(importNode(17, "InstanceNormalization", {2, 3, 4}, {{4}, {4}}),
+  EXPECT_TRUE(contains(importWithWeights(17, "InstanceNormalization", {2, 3, 4}, {{4}, {4}}),
                        {"InstanceNormalization: needs a scale and a bias of 3 elements"}));
 }
 
 TEST(MeanVarianceNorm, OverBatchAndSpaceUnlessAxesSayOtherwise) {
   for (int64_t opset : {9, 12, 13, 28}) {
-    EXPECT_TRUE(contains(importNode(opset, "MeanVarianceNormalization", {2, 3, 4, 5}, {}),
+    EXPECT_TRUE(contains(importWithWeights(opset, "MeanVarianceNormalization", {2, 3, 4, 5}, {}),
                          {"train.normalise", "axes = array<i64: 0, 2, 3>"}));
-    EXPECT_TRUE(
-        contains(importNode(opset, "MeanVarianceNormalization", {2, 3}, {}, {{"axes", Ints{-1}}}),
-                 {"train.normalise", "axes = array<i64: 1>"}));
+    EXPECT_TRUE(contains(
+        importWithWeights(opset, "MeanVarianceNormalization", {2, 3}, {}, {{"axes", Ints{-1}}}),
+        {"train.normalise", "axes = array<i64: 1>"}));
   }
-  EXPECT_TRUE(contains(importNode(13, "MeanVarianceNormalization", {2, 3}, {}),
+  EXPECT_TRUE(contains(importWithWeights(13, "MeanVarianceNormalization", {2, 3}, {}),
                        {"axis 2 is not a dimension of a tensor of rank 2"}));
 }
 
 TEST(LpNorm, OfFirstAndSecondOrder) {
   for (int64_t opset : {7, 21, 22, 28}) {
-    EXPECT_TRUE(contains(importNode(opset, "LpNormalization", {2, 3}, {}),
+    EXPECT_TRUE(contains(importWithWeights(opset, "LpNormalization", {2, 3}, {}),
                          {"train.norm %arg0 {axes = array<i64: 1>, train.category = 3 : i32}",
                           "train.compare eq", "train.select", "train.div %arg0"}));
-    EXPECT_TRUE(contains(importNode(opset, "LpNormalization", {2, 3}, {}, {{"p", 1}, {"axis", 0}}),
-                         {"train.abs", "train.sum", "axes = array<i64: 0>", "train.div %arg0"}));
+    EXPECT_TRUE(
+        contains(importWithWeights(opset, "LpNormalization", {2, 3}, {}, {{"p", 1}, {"axis", 0}}),
+                 {"train.abs", "train.sum", "axes = array<i64: 0>", "train.div %arg0"}));
   }
-  EXPECT_TRUE(contains(importNode(17, "LpNormalization", {2, 3}, {}, {{"p", 3}}),
+  EXPECT_TRUE(contains(importWithWeights(17, "LpNormalization", {2, 3}, {}, {{"p", 3}}),
                        {"LpNormalization: has p = 3; ONNX defines 1 and 2"}));
 }
 
 TEST(BatchNorm, InInferenceFormHasStatisticsThatAreNotTrained) {
   for (int64_t opset : {7, 8, 9, 13, 14, 15, 28})
     EXPECT_TRUE(
-        contains(importNode(opset, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {3}, {3}}),
+        contains(importWithWeights(opset, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {3}, {3}}),
                  {"{train.parameter = \"w1\", train.trainable}",
                   "{train.parameter = \"w2\", train.trainable}", "{train.parameter = \"w3\"}",
                   "{train.parameter = \"w4\"}", "train.reshape %arg4 {sizes = array<i64: 3, 1>}",
@@ -156,17 +141,17 @@ TEST(BatchNorm, InInferenceFormHasStatisticsThatAreNotTrained) {
 }
 
 TEST(BatchNorm, OverTheBatchIsRefused) {
-  EXPECT_TRUE(contains(importNode(14, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {3}, {3}},
-                                  {{"training_mode", 1}}, {"y", "m", "v"}),
+  EXPECT_TRUE(contains(importWithWeights(14, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {3}, {3}},
+                                         {{"training_mode", 1}}, {"y", "m", "v"}),
                        {"y_node: BatchNormalization: normalises with the statistics of each batch, "
                         "which is not supported: export it in inference form"}));
-  EXPECT_TRUE(contains(importNode(9, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {3}, {3}}, {},
-                                  {"y", "m", "v", "sm", "sv"}),
+  EXPECT_TRUE(contains(importWithWeights(9, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {3}, {3}},
+                                         {}, {"y", "m", "v", "sm", "sv"}),
                        {"normalises with the statistics of each batch"}));
   EXPECT_TRUE(contains(
-      importNode(7, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {3}, {3}}, {{"spatial", 0}}),
+      importWithWeights(7, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {3}, {3}}, {{"spatial", 0}}),
       {"BatchNormalization: has spatial=0, statistics for every element"}));
-  EXPECT_TRUE(contains(importNode(15, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {4}, {3}}),
+  EXPECT_TRUE(contains(importWithWeights(15, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {4}, {3}}),
                        {"needs scale, bias, mean and variance of 3 elements, not "}));
 }
 

@@ -1,29 +1,10 @@
 //===- PartRulesTest.cpp - Slice, Split, Gather, Concat, Pad and their kin ===//
 
-#include "ModelBuilder.h"
+#include "RuleTest.h"
 
 using namespace halfstep::test;
 
 namespace {
-
-/// One node of `op` on an input x and int64 initializers; an empty one is an absent operand.
-std::string importNode(int64_t opset, const std::string &op, const Ints &x,
-                       const std::vector<Ints> &operands, const std::vector<Attribute> &attributes,
-                       const Names &outputs = {"y"}) {
-  Model model(opset);
-  model.input("x", std::vector<Dim>(x.begin(), x.end()));
-  Names inputs{"x"};
-  for (const Ints &values : operands) {
-    inputs.push_back(values.empty() ? "" : "i" + std::to_string(inputs.size()));
-    if (!values.empty())
-      model.ints(inputs.back(), values);
-  }
-  model.node(op, inputs, outputs, attributes);
-  for (const std::string &output : outputs)
-    if (!output.empty())
-      model.output(output);
-  return import(model);
-}
 
 Attribute text(const char *name, const char *value) {
   Attribute attribute(name, 0);
@@ -50,12 +31,12 @@ TEST(Slice, AttributesThenOperands) {
   std::string expected = "train.slice %arg0 " + place("1, 2", "2, 3", "1, 1");
   for (int64_t opset : {7, 9})
     EXPECT_TRUE(contains(
-        importNode(opset, "Slice", {4, 6}, {}, {{"starts", Ints{1, 2}}, {"ends", Ints{3, 5}}}),
+        importWithInts(opset, "Slice", {4, 6}, {}, {{"starts", Ints{1, 2}}, {"ends", Ints{3, 5}}}),
         {expected}))
         << opset;
   for (int64_t opset : {10, 11, 13, 17, 28})
-    EXPECT_TRUE(contains(importNode(opset, "Slice", {4, 6}, {{2, 1}, {-1, 3}, {-1, 0}, {1, 1}}, {}),
-                         {expected}))
+    EXPECT_TRUE(contains(
+        importWithInts(opset, "Slice", {4, 6}, {{2, 1}, {-1, 3}, {-1, 0}, {1, 1}}, {}), {expected}))
         << opset;
 }
 
@@ -73,22 +54,23 @@ TEST(Slice, PositionsAreClampedAsTheWalkGoes) {
                         {4, -7, -3, place("4", "2", "-3")},
                         {1, smallest, 1, ""},
                         {0, 7, (1 << 30) - 1, place("0", "1", "1")}}) {
-    std::string result = importNode(13, "Slice", {7}, {{c.start}, {c.end}, {0}, {c.step}}, {});
+    std::string result = importWithInts(13, "Slice", {7}, {{c.start}, {c.end}, {0}, {c.step}}, {});
     EXPECT_TRUE(contains(result, {c.place.empty() ? "Slice: takes nothing of" : c.place}))
         << c.start << " " << c.end << " " << c.step;
   }
 }
 
 TEST(Slice, WhatIsWrongIsAnError) {
-  EXPECT_TRUE(contains(importNode(13, "Slice", {7}, {{0}, {3}, {0}, {0}}, {}),
+  EXPECT_TRUE(contains(importWithInts(13, "Slice", {7}, {{0}, {3}, {0}, {0}}, {}),
                        {"y_node: Slice: has a step of 0"}));
-  EXPECT_TRUE(contains(importNode(13, "Slice", {7}, {{0}, {3}, {0}, {largest}}, {}),
+  EXPECT_TRUE(contains(importWithInts(13, "Slice", {7}, {{0}, {3}, {0}, {largest}}, {}),
                        {"it must be a number below 2^30"}));
-  EXPECT_TRUE(contains(importNode(13, "Slice", {7, 7}, {{0, 0}, {3, 3}, {1, -1}}, {}),
+  EXPECT_TRUE(contains(importWithInts(13, "Slice", {7, 7}, {{0, 0}, {3, 3}, {1, -1}}, {}),
                        {"an axis is named twice"}));
-  EXPECT_TRUE(contains(importNode(13, "Slice", {7}, {{0}, {3}, {1}}, {}),
+  EXPECT_TRUE(contains(importWithInts(13, "Slice", {7}, {{0}, {3}, {1}}, {}),
                        {"axis 1 is not a dimension of a tensor of rank 1"}));
-  EXPECT_TRUE(contains(importNode(13, "Slice", {7, 7}, {{0, 0}, {3}}, {}), {"differ in length"}));
+  EXPECT_TRUE(
+      contains(importWithInts(13, "Slice", {7, 7}, {{0, 0}, {3}}, {}), {"differ in length"}));
   Model model(13);
   model.input("x", {7}).input("s", {1}, i64).ints("e", {3});
   model.node("Slice", {"x", "s", "e"}, {"y"}).output("y");
@@ -100,32 +82,34 @@ TEST(Split, SizesOfEveryOperatorSet) {
   std::vector<Attribute> sizes{{"axis", 1}, {"split", Ints{4, 2}}};
   for (int64_t opset : {7, 11})
     EXPECT_TRUE(
-        contains(importNode(opset, "Split", {2, 6}, {}, sizes, {"y", "z"}), {first, second}))
+        contains(importWithInts(opset, "Split", {2, 6}, {}, sizes, {"y", "z"}), {first, second}))
         << opset;
   for (int64_t opset : {13, 18, 28})
-    EXPECT_TRUE(contains(importNode(opset, "Split", {2, 6}, {{4, 2}}, {{"axis", -1}}, {"y", "z"}),
-                         {first, second}))
+    EXPECT_TRUE(
+        contains(importWithInts(opset, "Split", {2, 6}, {{4, 2}}, {{"axis", -1}}, {"y", "z"}),
+                 {first, second}))
         << opset;
   for (int64_t opset : {7, 11, 13})
-    EXPECT_TRUE(contains(importNode(opset, "Split", {2, 6}, {}, {{"axis", 1}}, {"y", "z"}),
+    EXPECT_TRUE(contains(importWithInts(opset, "Split", {2, 6}, {}, {{"axis", 1}}, {"y", "z"}),
                          {place("0, 0", "2, 3", "1, 1"), place("0, 3", "2, 3", "1, 1")}))
         << opset;
   // The last one is smaller; one that nobody reads is not there.
-  EXPECT_TRUE(contains(importNode(18, "Split", {7}, {}, {{"num_outputs", 3}}, {"y", "", "z"}),
+  EXPECT_TRUE(contains(importWithInts(18, "Split", {7}, {}, {{"num_outputs", 3}}, {"y", "", "z"}),
                        {place("0", "3", "1"), place("6", "1", "1")}));
 }
 
 TEST(Split, WhatIsNoPartitionIsAnError) {
-  EXPECT_TRUE(contains(importNode(13, "Split", {7}, {{4, 2}}, {}, {"y", "z"}),
+  EXPECT_TRUE(contains(importWithInts(13, "Split", {7}, {{4, 2}}, {}, {"y", "z"}),
                        {"y_node: Split: its sizes are not 2 parts of a dimension of size 7"}));
-  EXPECT_TRUE(contains(importNode(13, "Split", {7}, {{8, -1}}, {}, {"y", "z"}),
+  EXPECT_TRUE(contains(importWithInts(13, "Split", {7}, {{8, -1}}, {}, {"y", "z"}),
                        {"its sizes are not 2 parts"}));
-  EXPECT_TRUE(
-      contains(importNode(13, "Split", {7}, {{7, 0}}, {}, {"y", "z"}), {"its output 1 is empty"}));
-  EXPECT_TRUE(contains(importNode(13, "Split", {7}, {}, {}, {"y", "z"}),
+  EXPECT_TRUE(contains(importWithInts(13, "Split", {7}, {{7, 0}}, {}, {"y", "z"}),
+                       {"its output 1 is empty"}));
+  EXPECT_TRUE(contains(importWithInts(13, "Split", {7}, {}, {}, {"y", "z"}),
                        {"cannot split a dimension of size 7 into 2 equal parts"}));
-  EXPECT_TRUE(contains(importNode(18, "Split", {5}, {}, {{"num_outputs", 4}}, {"y", "z", "u", "v"}),
-                       {"cannot split a dimension of size 5 into 4 parts"}));
+  EXPECT_TRUE(
+      contains(importWithInts(18, "Split", {5}, {}, {{"num_outputs", 4}}, {"y", "z", "u", "v"}),
+               {"cannot split a dimension of size 5 into 4 parts"}));
 }
 
 TEST(Gather, KnownIndicesAreSlices) {
@@ -136,12 +120,13 @@ TEST(Gather, KnownIndicesAreSlices) {
   EXPECT_TRUE(
       contains(import(model), {"train.slice %arg0 " + place("0, 3, 0", "2, 1, 3", "1, 1, 1"),
                                "train.reshape", "-> tensor<2x3xf32>"}));
-  EXPECT_TRUE(contains(importNode(13, "Gather", {7}, {{6, 4, 2}}, {}), {place("6", "3", "-2")}));
+  EXPECT_TRUE(
+      contains(importWithInts(13, "Gather", {7}, {{6, 4, 2}}, {}), {place("6", "3", "-2")}));
   // Runs 0 1 2, 2 and 5 6.
   EXPECT_TRUE(
-      contains(importNode(13, "Gather", {7}, {{0, 1, 2, 2, 5, 6}}, {}),
+      contains(importWithInts(13, "Gather", {7}, {{0, 1, 2, 2, 5, 6}}, {}),
                {place("0", "3", "1"), place("2", "2", "3"), place("6", "1", "1"), "train.concat"}));
-  EXPECT_TRUE(contains(importNode(13, "Gather", {7}, {{7}}, {}),
+  EXPECT_TRUE(contains(importWithInts(13, "Gather", {7}, {{7}}, {}),
                        {"index 7 is outside a dimension of size 7"}));
   Model dynamic(13);
   dynamic.input("x", {7}).input("i", {2}, i64).node("Gather", {"x", "i"}, {"y"}).output("y");
@@ -177,15 +162,15 @@ TEST(Pad, AttributesThenOperands) {
   std::string around = place("0, 1", "3, 6", "1, 1");
   for (int64_t opset : {7, 9})
     EXPECT_TRUE(contains(
-        importNode(opset, "Pad", {2, 3}, {}, {{"pads", Ints{0, 1, 1, 2}}, {"value", 1.5f}}),
+        importWithInts(opset, "Pad", {2, 3}, {}, {{"pads", Ints{0, 1, 1, 2}}, {"value", 1.5f}}),
         {"dense<1.500000e+00>", "train.pad %arg0", around}))
         << opset;
   for (int64_t opset : {11, 13, 17, 18, 28})
-    EXPECT_TRUE(contains(importNode(opset, "Pad", {2, 3}, {{0, 1, 1, 2}}, {}),
+    EXPECT_TRUE(contains(importWithInts(opset, "Pad", {2, 3}, {{0, 1, 1, 2}}, {}),
                          {"dense<0.000000e+00>", "train.pad %arg0", around}))
         << opset;
   for (int64_t opset : {18, 28})
-    EXPECT_TRUE(contains(importNode(opset, "Pad", {2, 3}, {{1, 0, 2, 1}, {}, {-1, 0}}, {}),
+    EXPECT_TRUE(contains(importWithInts(opset, "Pad", {2, 3}, {{1, 0, 2, 1}, {}, {-1, 0}}, {}),
                          {"train.pad %arg0", around}))
         << opset;
   // An initializer is no weight to train, a scalar of the step stays one.
@@ -202,34 +187,34 @@ TEST(Pad, AttributesThenOperands) {
 }
 
 TEST(Pad, NegativeOnesCrop) {
-  EXPECT_TRUE(contains(importNode(13, "Pad", {5, 6}, {{-1, 2, -2, 0}}, {}),
+  EXPECT_TRUE(contains(importWithInts(13, "Pad", {5, 6}, {{-1, 2, -2, 0}}, {}),
                        {"train.slice %arg0 " + place("1, 0", "2, 6", "1, 1"), "train.pad %0",
                         place("0, 2", "2, 8", "1, 1")}));
-  EXPECT_TRUE(contains(importNode(13, "Pad", {5}, {{0, 0}}, {}), {"return %arg0"}));
-  EXPECT_TRUE(contains(importNode(13, "Pad", {5}, {{-3, -2}}, {}),
+  EXPECT_TRUE(contains(importWithInts(13, "Pad", {5}, {{0, 0}}, {}), {"return %arg0"}));
+  EXPECT_TRUE(contains(importWithInts(13, "Pad", {5}, {{-3, -2}}, {}),
                        {"y_node: Pad: crops all of dimension 0"}));
 }
 
 TEST(Pad, NeighbourhoodsArePartsOfTheTensor) {
-  EXPECT_TRUE(contains(importNode(13, "Pad", {5}, {{2, 1}}, {text("mode", "reflect")}),
+  EXPECT_TRUE(contains(importWithInts(13, "Pad", {5}, {{2, 1}}, {text("mode", "reflect")}),
                        {place("2", "2", "-1"), place("3", "1", "-1"), "train.concat"}));
-  EXPECT_TRUE(contains(importNode(13, "Pad", {5}, {{2, 1}}, {text("mode", "edge")}),
+  EXPECT_TRUE(contains(importWithInts(13, "Pad", {5}, {{2, 1}}, {text("mode", "edge")}),
                        {place("0", "1", "1"), "train.broadcast", "-> tensor<2xf32>",
                         place("4", "1", "1"), "train.concat"}));
-  EXPECT_TRUE(contains(importNode(19, "Pad", {5}, {{2, 3}}, {text("mode", "wrap")}),
+  EXPECT_TRUE(contains(importWithInts(19, "Pad", {5}, {{2, 3}}, {text("mode", "wrap")}),
                        {place("3", "2", "1"), place("0", "3", "1"), "train.concat"}));
-  EXPECT_TRUE(contains(importNode(13, "Pad", {5}, {{5, 0}}, {text("mode", "reflect")}),
+  EXPECT_TRUE(contains(importWithInts(13, "Pad", {5}, {{5, 0}}, {text("mode", "reflect")}),
                        {"y_node: Pad: pads dimension 0 of size 5 by more than 4 in mode reflect"}));
-  EXPECT_TRUE(contains(importNode(13, "Pad", {5}, {{5, 0}}, {text("mode", "mirror")}),
+  EXPECT_TRUE(contains(importWithInts(13, "Pad", {5}, {{5, 0}}, {text("mode", "mirror")}),
                        {"has a mode 'mirror', which ONNX does not know"}));
 }
 
 TEST(Pad, WhatDoesNotFitIsAnError) {
-  EXPECT_TRUE(contains(importNode(13, "Pad", {5}, {{1, 1, 1}}, {}),
+  EXPECT_TRUE(contains(importWithInts(13, "Pad", {5}, {{1, 1, 1}}, {}),
                        {"needs two pads for each of 1 dimensions"}));
-  EXPECT_TRUE(contains(importNode(13, "Pad", {5}, {{largest, 1}}, {}),
+  EXPECT_TRUE(contains(importWithInts(13, "Pad", {5}, {{largest, 1}}, {}),
                        {"only numbers below 2^31 are supported"}));
-  EXPECT_TRUE(contains(importNode(18, "Pad", {5, 5}, {{1, 1, 1, 1}, {}, {1, -1}}, {}),
+  EXPECT_TRUE(contains(importWithInts(18, "Pad", {5, 5}, {{1, 1, 1, 1}, {}, {1, -1}}, {}),
                        {"an axis is named twice"}));
 }
 
@@ -239,22 +224,22 @@ TEST(Pad, WhatDoesNotFitIsAnError) {
 
 TEST(Tile, RepeatsEachDimension) {
   for (int64_t opset : {7, 13})
-    EXPECT_TRUE(contains(importNode(opset, "Tile", {2, 3}, {{3, 2}}, {}),
+    EXPECT_TRUE(contains(importWithInts(opset, "Tile", {2, 3}, {{3, 2}}, {}),
                          {"train.reshape %arg0 {sizes = array<i64: 1, 2, 1, 3>}",
                           "train.broadcast %0 {sizes = array<i64: 3, 2, 2, 3>}",
                           "train.reshape %1 {sizes = array<i64: 6, 6>}"}))
         << opset;
-  EXPECT_TRUE(contains(importNode(13, "Tile", {2, 3}, {{3, 0}}, {}),
+  EXPECT_TRUE(contains(importWithInts(13, "Tile", {2, 3}, {{3, 0}}, {}),
                        {"y_node: Tile: cannot repeat a dimension 0 times"}));
-  EXPECT_TRUE(contains(importNode(13, "Tile", {2, 3}, {{3}}, {}), {"has 1 repeats for"}));
+  EXPECT_TRUE(contains(importWithInts(13, "Tile", {2, 3}, {{3}}, {}), {"has 1 repeats for"}));
 }
 
 TEST(Blocks, WhatDoesNotDivideIsAnError) {
-  EXPECT_TRUE(contains(importNode(13, "DepthToSpace", {1, 6, 2, 2}, {}, {{"blocksize", 2}}),
+  EXPECT_TRUE(contains(importWithInts(13, "DepthToSpace", {1, 6, 2, 2}, {}, {{"blocksize", 2}}),
                        {"y_node: DepthToSpace: cannot move blocks of size 2"}));
-  EXPECT_TRUE(contains(importNode(13, "SpaceToDepth", {1, 6, 2, 3}, {}, {{"blocksize", 2}}),
+  EXPECT_TRUE(contains(importWithInts(13, "SpaceToDepth", {1, 6, 2, 3}, {}, {{"blocksize", 2}}),
                        {"y_node: SpaceToDepth: cannot move blocks of size 2"}));
-  EXPECT_TRUE(contains(importNode(13, "SpaceToDepth", {1, 6, 2, 3}, {}, {{"blocksize", 0}}),
+  EXPECT_TRUE(contains(importWithInts(13, "SpaceToDepth", {1, 6, 2, 3}, {}, {{"blocksize", 0}}),
                        {"cannot move blocks of size 0"}));
 }
 

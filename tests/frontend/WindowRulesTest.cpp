@@ -1,37 +1,22 @@
 //===- WindowRulesTest.cpp - Convolution and pooling ----------------------===//
 
-#include "ModelBuilder.h"
+#include "RuleTest.h"
 
 using namespace halfstep::test;
 
 namespace {
-
-/// One node of `op` on an input x and weights of the given shapes.
-std::string importNode(int64_t opset, const std::string &op, const Ints &x,
-                       const std::vector<Ints> &weights, const std::vector<Attribute> &attributes,
-                       const Names &outputs = {"y"}) {
-  Model model(opset);
-  model.input("x", std::vector<Dim>(x.begin(), x.end()));
-  Names inputs{"x"};
-  for (const Ints &shape : weights) {
-    inputs.push_back("w" + std::to_string(inputs.size()));
-    model.weight(inputs.back(), shape);
-  }
-  model.node(op, inputs, outputs, attributes).output("y");
-  return import(model);
-}
 
 const std::vector<int64_t> convOpsets = {7, 11, 17, 22, 28};
 
 TEST(Conv, InEveryOperatorSet) {
   for (int64_t opset : convOpsets)
     EXPECT_TRUE(
-        contains(importNode(opset, "Conv", {2, 4, 9, 8}, {{6, 2, 3, 2}, {6}},
-                            {{"kernel_shape", Ints{3, 2}},
-                             {"strides", Ints{2, 1}},
-                             {"dilations", Ints{1, 2}},
-                             {"pads", Ints{1, 0, 2, 3}},
-                             {"group", 2}}),
+        contains(importWithWeights(opset, "Conv", {2, 4, 9, 8}, {{6, 2, 3, 2}, {6}},
+                                   {{"kernel_shape", Ints{3, 2}},
+                                    {"strides", Ints{2, 1}},
+                                    {"dilations", Ints{1, 2}},
+                                    {"pads", Ints{1, 0, 2, 3}},
+                                    {"group", 2}}),
                  {"%0 = train.conv %arg0, %arg1 {dilations = array<i64: 1, 2>, groups = 2 : i64, "
                   "pads = array<i64: 1, 0, 2, 3>, strides = array<i64: 2, 1>}",
                   "-> tensor<2x6x5x9xf32>", "train.reshape %arg2 {sizes = array<i64: 6, 1, 1>}",
@@ -41,10 +26,10 @@ TEST(Conv, InEveryOperatorSet) {
 
 TEST(Conv, DefaultsComeFromTheShapes) {
   // Of 1-d and 3-d ones too.
-  EXPECT_TRUE(contains(importNode(17, "Conv", {2, 4, 9}, {{6, 4, 3}}, {}),
+  EXPECT_TRUE(contains(importWithWeights(17, "Conv", {2, 4, 9}, {{6, 4, 3}}, {}),
                        {"train.conv", "dilations = array<i64: 1>, groups = 1", "array<i64: 0, 0>",
                         "-> tensor<2x6x7xf32>", "return %0"}));
-  EXPECT_TRUE(contains(importNode(17, "Conv", {2, 4, 9, 8, 7}, {{6, 4, 3, 2, 1}}, {}),
+  EXPECT_TRUE(contains(importWithWeights(17, "Conv", {2, 4, 9, 8, 7}, {{6, 4, 3, 2, 1}}, {}),
                        {"train.conv", "-> tensor<2x6x7x7x7xf32>"}));
 }
 
@@ -64,13 +49,14 @@ TEST(Conv, AutomaticPadding) {
                  {"SAME_LOWER", "1, 1, 0, 1", "1x1x3x3"},
                  {"VALID", "0, 0, 0, 0", "1x1x2x2"},
                  {"NOTSET", "0, 0, 0, 0", "1x1x2x2"}})
-    EXPECT_TRUE(contains(importNode(17, "Conv", {1, 1, 6, 5}, {{1, 1, 3, 3}},
-                                    {{"strides", Ints{2, 2}}, autoPad(c.mode)}),
+    EXPECT_TRUE(contains(importWithWeights(17, "Conv", {1, 1, 6, 5}, {{1, 1, 3, 3}},
+                                           {{"strides", Ints{2, 2}}, autoPad(c.mode)}),
                          {std::string("pads = array<i64: ") + c.pads + ">",
                           std::string("-> tensor<") + c.result + "xf32>"}))
         << c.mode;
-  EXPECT_TRUE(contains(importNode(17, "Conv", {1, 1, 6, 5}, {{1, 1, 3, 3}}, {autoPad("SAME")}),
-                       {"auto_pad"}));
+  EXPECT_TRUE(
+      contains(importWithWeights(17, "Conv", {1, 1, 6, 5}, {{1, 1, 3, 3}}, {autoPad("SAME")}),
+               {"auto_pad"}));
 }
 
 TEST(Conv, WhatDoesNotFitIsAnError) {
@@ -96,27 +82,28 @@ TEST(Conv, WhatDoesNotFitIsAnError) {
            {{1, 4, 6, 6}, {{2, 4, 3, 3}}, {{"dilations", Ints{1, INT64_MAX}}}, "below 2^31"},
            {{1, 4, 6, 6}, {{2, 4, 3, 3}}, {{"pads", Ints{0, 0}}}, "has 2 pads, but needs 4"},
            {{1, 4, 6, 6}, {{2, 4, 3, 3}, {3}}, {}, "bias"}})
-    EXPECT_TRUE(contains(importNode(17, "Conv", c.x, c.weights, c.attributes), {c.message}));
+    EXPECT_TRUE(contains(importWithWeights(17, "Conv", c.x, c.weights, c.attributes), {c.message}));
 }
 
 TEST(Gemm, ABiasHasTheCategoryOfItsProduct) {
-  EXPECT_TRUE(contains(importNode(17, "Gemm", {2, 3}, {{3, 4}, {4}}, {}),
+  EXPECT_TRUE(contains(importWithWeights(17, "Gemm", {2, 3}, {{3, 4}, {4}}, {}),
                        {"train.add", "{train.category = 0 : i32}"}));
 }
 
 TEST(Pool, MaxInEveryOperatorSet) {
   for (int64_t opset : {7, 8, 10, 11, 12, 22, 28})
     EXPECT_TRUE(contains(
-        importNode(
+        importWithWeights(
             opset, "MaxPool", {2, 3, 9, 8}, {},
             {{"kernel_shape", Ints{3, 2}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 0, 1, 1}}}),
         {"train.max_pool %arg0 {dilations = array<i64: 1, 1>, kernel = array<i64: "
          "3, 2>, pads = array<i64: 1, 0, 1, 1>, strides = array<i64: 2, 2>}",
          "-> tensor<2x3x5x4xf32>"}))
         << opset;
-  EXPECT_TRUE(contains(
-      importNode(12, "MaxPool", {2, 3, 9}, {}, {{"kernel_shape", Ints{3}}, {"dilations", Ints{3}}}),
-      {"dilations = array<i64: 3>", "strides = array<i64: 1>", "-> tensor<2x3x3xf32>"}));
+  EXPECT_TRUE(
+      contains(importWithWeights(12, "MaxPool", {2, 3, 9}, {},
+                                 {{"kernel_shape", Ints{3}}, {"dilations", Ints{3}}}),
+               {"dilations = array<i64: 3>", "strides = array<i64: 1>", "-> tensor<2x3x3xf32>"}));
 }
 
 TEST(Pool, CeilModeCompletesTheLastWindow) {
@@ -128,7 +115,7 @@ TEST(Pool, CeilModeCompletesTheLastWindow) {
                                          {"ceil_mode", 1}};
     if (counts)
       attributes.push_back({"count_include_pad", 1});
-    return importNode(opset, op, x, {}, attributes);
+    return importWithWeights(opset, op, x, {}, attributes);
   };
   EXPECT_TRUE(
       contains(pool({1, 1, 6}, 3, 2, 0), {"pads = array<i64: 0, 1>", "-> tensor<1x1x3xf32>"}));
@@ -151,18 +138,19 @@ TEST(Pool, CeilModeCompletesTheLastWindow) {
 }
 
 TEST(Pool, AverageWithAutomaticPadding) {
-  EXPECT_TRUE(contains(
-      importNode(17, "AveragePool", {1, 2, 5, 5}, {},
-                 {{"kernel_shape", Ints{2, 2}}, {"count_include_pad", 1}, autoPad("SAME_LOWER")}),
-      {"train.average_pool %arg0 {countedPads = array<i64: 1, 1, 0, 0>",
-       "pads = array<i64: 1, 1, 0, 0>", "-> tensor<1x2x5x5xf32>"}));
+  EXPECT_TRUE(
+      contains(importWithWeights(
+                   17, "AveragePool", {1, 2, 5, 5}, {},
+                   {{"kernel_shape", Ints{2, 2}}, {"count_include_pad", 1}, autoPad("SAME_LOWER")}),
+               {"train.average_pool %arg0 {countedPads = array<i64: 1, 1, 0, 0>",
+                "pads = array<i64: 1, 1, 0, 0>", "-> tensor<1x2x5x5xf32>"}));
 }
 
 TEST(Pool, Global) {
   for (int64_t opset : {7, 22}) {
-    EXPECT_TRUE(contains(importNode(opset, "GlobalAveragePool", {2, 3, 4, 5}, {}, {}),
+    EXPECT_TRUE(contains(importWithWeights(opset, "GlobalAveragePool", {2, 3, 4, 5}, {}, {}),
                          {"train.mean %arg0 {axes = array<i64: 2, 3>}", "-> tensor<2x3x1x1xf32>"}));
-    EXPECT_TRUE(contains(importNode(opset, "GlobalMaxPool", {2, 3, 4, 5}, {}, {}),
+    EXPECT_TRUE(contains(importWithWeights(opset, "GlobalMaxPool", {2, 3, 4, 5}, {}, {}),
                          {"train.reshape %arg0 {sizes = array<i64: 2, 3, 20>}",
                           "train.max_pool %0 {dilations = array<i64: 1>, kernel = array<i64: 20>",
                           "train.reshape %1 {sizes = array<i64: 2, 3, 1, 1>}"}));
@@ -171,12 +159,14 @@ TEST(Pool, Global) {
 
 TEST(Pool, WhatIsNotSupportedIsAnError) {
   const Attribute kernel("kernel_shape", Ints{2, 2});
-  EXPECT_TRUE(contains(importNode(17, "MaxPool", {1, 2, 5, 5}, {}, {kernel}, {"y", "indices"}),
-                       {"y_node: MaxPool: ", "second output"}));
+  EXPECT_TRUE(
+      contains(importWithWeights(17, "MaxPool", {1, 2, 5, 5}, {}, {kernel}, {"y", "indices"}),
+               {"y_node: MaxPool: ", "second output"}));
   EXPECT_TRUE(contains(
-      importNode(17, "AveragePool", {1, 2, 5, 5}, {}, {kernel, {"pads", Ints{2, 0, 0, 0}}}),
+      importWithWeights(17, "AveragePool", {1, 2, 5, 5}, {}, {kernel, {"pads", Ints{2, 0, 0, 0}}}),
       {"y_node: AveragePool: has pads as large as its window"}));
-  EXPECT_TRUE(contains(importNode(17, "MaxPool", {1, 2, 5}, {}, {kernel}), {"y_node: MaxPool"}));
+  EXPECT_TRUE(
+      contains(importWithWeights(17, "MaxPool", {1, 2, 5}, {}, {kernel}), {"y_node: MaxPool"}));
 }
 
 } // namespace
