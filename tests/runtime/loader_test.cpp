@@ -18,6 +18,17 @@ protected:
     return Loader(session, {folder / "x.npy", folder / "label.npy"});
   }
 
+  /// Writes x.npy and label.npy of so many samples: their own labels, or `classes`.
+  Samples write(size_t count, const std::vector<int64_t> &classes = {}) {
+    Samples samples(count);
+    writeNpy(folder / "x.npy", samples.x, {3});
+    if (classes.empty())
+      writeNpy(folder / "label.npy", samples.label);
+    else
+      writeNpy(folder / "label.npy", classes);
+    return samples;
+  }
+
   /// The model's prediction for a sample; the features make it tell samples apart.
   static float predict(const Samples &samples, size_t i) {
     const float *x = &samples.x[i * 3];
@@ -32,19 +43,17 @@ protected:
     return y;
   }
 
-  /// The message when the two files do not fit the model.
-  std::string errorOfLoading(const std::string &variant = "RunnerModel") {
+  /// The two files do not fit the model.
+  void expectRefusal(const std::string &message, const std::string &variant = "RunnerModel") {
     auto session = startRunnerModel(variant);
-    return errorOf([&] { load(*session); });
+    EXPECT_ERROR(load(*session), message);
   }
 
   TemporaryFolder folder;
 };
 
 TEST_F(LoaderTest, BindsSamplesInFileOrder) {
-  Samples samples(10);
-  writeNpy(folder / "x.npy", samples.x, {3});
-  writeNpy(folder / "label.npy", samples.label);
+  Samples samples = write(10);
   auto session = startRunnerModel();
   Loader loader = load(*session);
   EXPECT_EQ(loader.samples(), 10u);
@@ -56,9 +65,7 @@ TEST_F(LoaderTest, BindsSamplesInFileOrder) {
 }
 
 TEST_F(LoaderTest, RepeatsTheLastSampleBeyondTheEnd) {
-  Samples samples(10);
-  writeNpy(folder / "x.npy", samples.x, {3});
-  writeNpy(folder / "label.npy", samples.label);
+  Samples samples = write(10);
   auto session = startRunnerModel();
   Loader loader = load(*session);
   loader.bindRange(8);
@@ -69,9 +76,7 @@ TEST_F(LoaderTest, RepeatsTheLastSampleBeyondTheEnd) {
 }
 
 TEST_F(LoaderTest, GathersRowsInRunsAndAlone) {
-  Samples samples(10);
-  writeNpy(folder / "x.npy", samples.x, {3});
-  writeNpy(folder / "label.npy", samples.label);
+  Samples samples = write(10);
   auto session = startRunnerModel();
   Loader loader = load(*session);
   for (const std::vector<uint64_t> &rows :
@@ -123,9 +128,7 @@ TEST_F(LoaderTest, ContiguousBatchesAreNotCopied) {
 }
 
 TEST_F(LoaderTest, BindsPrefetchedBatches) {
-  Samples samples(16);
-  writeNpy(folder / "x.npy", samples.x, {3});
-  writeNpy(folder / "label.npy", samples.label);
+  Samples samples = write(16);
   std::vector<uint64_t> rows = {0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15};
   for (const char *variant : {"RunnerModel", "RunnerModelThreeSlots"}) {
     auto session = startRunnerModel(variant);
@@ -147,9 +150,7 @@ TEST_F(LoaderTest, BindsPrefetchedBatches) {
 }
 
 TEST_F(LoaderTest, AnotherBatchThanThePrefetchedOne) {
-  Samples samples(12);
-  writeNpy(folder / "x.npy", samples.x, {3});
-  writeNpy(folder / "label.npy", samples.label);
+  Samples samples = write(12);
   for (const char *variant : {"RunnerModel", "RunnerModelThreeSlots"}) {
     auto session = startRunnerModel(variant);
     Loader loader = load(*session);
@@ -167,9 +168,7 @@ TEST_F(LoaderTest, AnotherBatchThanThePrefetchedOne) {
 }
 
 TEST_F(LoaderTest, OneSlotIsNeverFilledAhead) {
-  Samples samples(80000);
-  writeNpy(folder / "x.npy", samples.x, {3});
-  writeNpy(folder / "label.npy", samples.label);
+  Samples samples = write(80000);
   auto session = startRunnerModel("RunnerModelOneSlot");
   Loader loader = load(*session);
   loader.bindRange(0);
@@ -178,9 +177,7 @@ TEST_F(LoaderTest, OneSlotIsNeverFilledAhead) {
 
 // A batch that cannot be read is an error of the step that would read it.
 TEST_F(LoaderTest, ErrorsOfPrefetchedBatchesComeWhereTheyAreBound) {
-  Samples samples(12);
-  writeNpy(folder / "x.npy", samples.x, {3});
-  writeNpy(folder / "label.npy", std::vector<int64_t>{0, 1, 2, 0, 1, 3, 0, 0, 1, 1, 1, 1});
+  write(12, {0, 1, 2, 0, 1, 3, 0, 0, 1, 1, 1, 1});
   auto session = startRunnerModel("RunnerModelClasses");
   Loader loader = load(*session);
   loader.bindRange(0);
@@ -194,9 +191,7 @@ TEST_F(LoaderTest, ErrorsOfPrefetchedBatchesComeWhereTheyAreBound) {
 
 // Kernels index with class ids: a file that changes after the check must not matter.
 TEST_F(LoaderTest, ClassIdsAreCheckedWhereTheyAreUsed) {
-  Samples samples(4);
-  writeNpy(folder / "x.npy", samples.x, {3});
-  writeNpy(folder / "label.npy", std::vector<int64_t>{0, 1, 2, -100});
+  write(4, {0, 1, 2, -100});
   auto session = startRunnerModel("RunnerModelClasses");
   Loader loader = load(*session);
   loader.bindRange(0);
@@ -224,9 +219,7 @@ TEST_F(LoaderTest, UnalignedElementsAreStaged) {
 }
 
 TEST_F(LoaderTest, NamesSampleAndValueOfABadClass) {
-  Samples samples(8);
-  writeNpy(folder / "x.npy", samples.x, {3});
-  writeNpy(folder / "label.npy", std::vector<int64_t>{0, 1, 2, 0, 1, 3, -100, 0});
+  write(8, {0, 1, 2, 0, 1, 3, -100, 0});
   auto session = startRunnerModel("RunnerModelClasses");
   Loader loader = load(*session);
   loader.bindRange(0);
@@ -238,9 +231,7 @@ TEST_F(LoaderTest, NamesSampleAndValueOfABadClass) {
 }
 
 TEST_F(LoaderTest, NamesSampleAndValueOfAnIntegerThatDoesNotFit) {
-  Samples samples(5);
-  writeNpy(folder / "x.npy", samples.x, {3});
-  writeNpy(folder / "label.npy", std::vector<int64_t>{0, 1, 2, 0, 3000000000});
+  write(5, {0, 1, 2, 0, 3000000000});
   auto session = startRunnerModel("RunnerModelBytes");
   Loader loader = load(*session);
   loader.bindRange(0);
@@ -252,39 +243,32 @@ TEST_F(LoaderTest, RefusesFilesThatDoNotFit) {
   Samples samples(8);
   writeNpy(folder / "x.npy", samples.x, {3});
   writeNpy(folder / "label.npy", samples.label, {1});
-  EXPECT_PRED_FORMAT2(::testing::IsSubstring,
-                      "label.npy: its shape does not fit the label\n"
-                      "  expected [samples]\n"
-                      "  found    [8, 1]\n"
-                      "help: numpy.save(\"x.npy\", a.reshape(-1))",
-                      errorOfLoading());
+  expectRefusal("label.npy: its shape does not fit the label\n"
+                "  expected [samples]\n"
+                "  found    [8, 1]\n"
+                "help: numpy.save(\"x.npy\", a.reshape(-1))");
 
   writeNpy(folder / "label.npy", samples.label);
   writeNpy(folder / "x.npy", samples.x, {4});
-  EXPECT_PRED_FORMAT2(::testing::IsSubstring,
-                      "x.npy: its shape does not fit input x\n"
-                      "  expected [samples, 3]\n"
-                      "  found    [6, 4]\n"
-                      "help: the first dimension",
-                      errorOfLoading());
+  expectRefusal("x.npy: its shape does not fit input x\n"
+                "  expected [samples, 3]\n"
+                "  found    [6, 4]\n"
+                "help: the first dimension");
 
   writeFile(folder / "x.npy", npyPreamble(HS_F32, {}) + std::string(4, '\0'));
-  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "found    []", errorOfLoading());
+  expectRefusal("found    []");
 
   writeNpy(folder / "x.npy", Samples(9).x, {3});
-  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "label.npy: 8 samples, but ", errorOfLoading());
+  expectRefusal("label.npy: 8 samples, but ");
 
   writeNpy(folder / "x.npy", samples.x, {3});
-  EXPECT_PRED_FORMAT2(::testing::IsSubstring,
-                      "label.npy: its elements are float32, but the label takes class ids\n"
-                      "help: numpy.save(\"x.npy\", a.astype(numpy.int64))",
-                      errorOfLoading("RunnerModelClasses"));
+  expectRefusal("label.npy: its elements are float32, but the label takes class ids\n"
+                "help: numpy.save(\"x.npy\", a.astype(numpy.int64))",
+                "RunnerModelClasses");
 }
 
 TEST_F(LoaderTest, NoticesATruncatedFile) {
-  Samples samples(4000); // x: twelve pages
-  writeNpy(folder / "x.npy", samples.x, {3});
-  writeNpy(folder / "label.npy", samples.label);
+  Samples samples = write(4000); // x: twelve pages
   auto session = startRunnerModel();
   Loader loader = load(*session);
   loader.checkComplete();

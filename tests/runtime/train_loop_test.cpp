@@ -1,16 +1,11 @@
 //===- train_loop_test.cpp - Training as a command, in process --------------------------------===//
 
-#include "RunnerTest.h"
-#include "runtime/Checkpoint.h"
+#include "TrainLoopTest.h"
 #include "runtime/Shuffle.h"
-#include "runtime/TrainLoop.h"
-
-#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <cstdlib>
 #include <new>
-#include <sstream>
 
 using namespace halfstep::runtime;
 
@@ -27,40 +22,7 @@ void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 
-class TrainLoop : public ::testing::Test {
-protected:
-  TrainLoop() {
-    writeNpy(folder / "x.npy", samples.x, {3});
-    writeNpy(folder / "label.npy", samples.label);
-    options.data = {"x=" + folder / "x.npy", "label=" + folder / "label.npy"};
-    options.quiet = true;
-  }
-
-  int train(const RunOptions &options, const std::string &variant = "RunnerModel") {
-    session = startRunnerModel(variant);
-    std::string weights = runnerModelWeights();
-    return runTraining(*session, Safetensors::parse("weights", weights), options, {});
-  }
-
-  std::vector<float> weight() const {
-    std::vector<float> values(3);
-    session->read(*session->find(HS_PARAMETER, "w"), values.data());
-    return values;
-  }
-
-  std::vector<nlohmann::json> log() const {
-    std::vector<nlohmann::json> lines;
-    std::istringstream text(readFile(folder / "log.jsonl"));
-    for (std::string line; std::getline(text, line);)
-      lines.push_back(nlohmann::json::parse(line));
-    return lines;
-  }
-
-  TemporaryFolder folder;
-  Samples samples{22}; // five batches of four and a rest of two
-  RunOptions options;
-  std::unique_ptr<Session> session;
-};
+using TrainLoop = TrainLoopTest;
 
 /// RunnerModel.c's training, written once more.
 struct Expected {
@@ -141,96 +103,6 @@ TEST_F(TrainLoop, RunsMicroBatches) {
   EXPECT_EQ(epochs, (std::vector<double>{0, 0, 1, 1}));
 }
 
-TEST_F(TrainLoop, ResumesBitForBit) {
-  for (const char *variant : {"RunnerModel", "RunnerModelAccumulating"})
-    for (bool shuffle : {false, true})
-      for (uint64_t half : {1, 7, 20, 50}) {
-        options.shuffle = shuffle;
-        options.seed = 3;
-        options.force = true;
-        options.steps = 50;
-        options.save = folder / "whole.safetensors";
-        train(options, variant);
-
-        options.steps = half;
-        options.save = folder / "half.safetensors";
-        train(options, variant);
-        RunOptions resumed = options;
-        resumed.steps = 50;
-        resumed.resume = options.save;
-        // Both follow from the checkpoint.
-        resumed.seed = std::nullopt;
-        resumed.shuffle = std::nullopt;
-        train(resumed, variant);
-        EXPECT_EQ(readFile(folder / "whole.safetensors"), readFile(folder / "half.safetensors"))
-            << variant << " " << shuffle << " " << half;
-      }
-}
-
-TEST_F(TrainLoop, EpochsAreTotals) {
-  options.epochs = 2;
-  options.save = folder / "a.safetensors";
-  train(options);
-  options.resume = options.save;
-  options.epochs = 3;
-  options.log = folder / "log.jsonl";
-  train(options);
-  std::vector<nlohmann::json> lines = log();
-  ASSERT_EQ(lines.size(), 5u);
-  EXPECT_EQ(lines[0]["step"], 11);
-  EXPECT_EQ(lines[0]["epoch"], 3);
-  // Nothing is left: not an error, and the state stays.
-  std::string before = readFile(options.save);
-  EXPECT_EQ(train(options), 0);
-  EXPECT_EQ(readFile(options.save), before);
-}
-
-TEST_F(TrainLoop, ResumingChecksSeedAndOrder) {
-  options.steps = 3;
-  options.seed = 4;
-  options.save = folder / "a.safetensors";
-  train(options);
-  options.resume = options.save;
-  options.seed = 5;
-  EXPECT_ERROR(train(options), "--seed: ");
-  EXPECT_ERROR(train(options), "was made with seed 4, not 5\nhelp: leave it out");
-  options.seed = 4;
-  options.shuffle = false;
-  EXPECT_ERROR(train(options), "was made with shuffle true, not false");
-}
-
-TEST_F(TrainLoop, ADamagedPositionIsAnError) {
-  options.steps = 3;
-  options.save = folder / "a.safetensors";
-  train(options);
-  for (double iteration : {-1.0, 0.5, double(NAN), 1e300}) {
-    session->writeScalar(*session->find(HS_COUNTER, "iteration"), iteration);
-    saveCheckpoint(*session, options.save, {});
-    RunOptions resumed = options;
-    resumed.resume = options.save;
-    auto other = startRunnerModel();
-    std::string weights = runnerModelWeights();
-    EXPECT_ERROR(runTraining(*other, Safetensors::parse("weights", weights), resumed, {}),
-                 "its position in the training is damaged");
-  }
-}
-
-TEST_F(TrainLoop, StartsAnewFromWeights) {
-  options.steps = 5;
-  options.save = folder / "a.safetensors";
-  train(options);
-  std::vector<float> trained = weight();
-
-  RunOptions anew = options;
-  anew.weights = options.save;
-  anew.save = folder / "b.safetensors";
-  anew.steps = 1;
-  anew.set = {"lr=0"};
-  train(anew);
-  EXPECT_EQ(weight(), trained);
-  EXPECT_EQ(session->readScalar(*session->find(HS_COUNTER, "iteration")), 1);
-}
-
 TEST_F(TrainLoop, SetsHyperparameters) {
   options.steps = 1;
   options.set = {"lr=0.5"};
@@ -267,19 +139,6 @@ TEST_F(TrainLoop, LogsAsDocumented) {
   EXPECT_EQ(lines[2]["step"], 2);
   EXPECT_EQ(lines[2]["samples"], 20);
   EXPECT_TRUE(lines[2].contains("loss") && lines[2].contains("mae"));
-}
-
-TEST_F(TrainLoop, ResumingAppendsToTheLog) {
-  options.steps = 2;
-  options.log = folder / "log.jsonl";
-  options.save = folder / "a.safetensors";
-  train(options);
-  options.resume = options.save;
-  options.steps = 3;
-  train(options);
-  std::vector<nlohmann::json> lines = log();
-  ASSERT_EQ(lines.size(), 3u);
-  EXPECT_EQ(lines[2]["step"], 3);
 }
 
 TEST_F(TrainLoop, ValidatesAtTheEndOfEachEpochAndOnceAtTheEnd) {
@@ -358,50 +217,6 @@ TEST_F(TrainLoop, ASkippedUpdateEndsNothing) {
   EXPECT_EQ(log()[2]["skipped"], true);
   EXPECT_EQ(log()[2]["loss"], "Infinity");
   EXPECT_EQ(log()[3]["skipped"], false);
-}
-
-TEST_F(TrainLoop, SavesEveryNSteps) {
-  options.steps = 3;
-  options.save = folder / "whole.safetensors";
-  train(options);
-  // A run that breaks down at step 5 leaves the checkpoint of step 3.
-  samples.label[17] = NAN;
-  writeNpy(folder / "label.npy", samples.label);
-  options.shuffle = false;
-  options.force = true;
-  options.steps = 3;
-  train(options);
-  std::string atThree = readFile(options.save);
-  options.save = folder / "every.safetensors";
-  options.saveEvery = 3;
-  options.steps = 100;
-  EXPECT_ERROR(train(options), "the loss of step 5");
-  EXPECT_EQ(readFile(options.save), atThree);
-}
-
-TEST_F(TrainLoop, NoOutputIsAnInput) {
-  options.steps = 1;
-  options.force = true;
-  std::filesystem::create_symlink(folder / "x.npy", folder / "link");
-  std::filesystem::create_hard_link(folder / "label.npy", folder / "hard");
-  std::string before = readFile(folder / "x.npy");
-  for (const std::string &path :
-       {folder / "x.npy", folder.path + "/./x.npy", folder / "link", folder / "hard"}) {
-    options.save = path;
-    EXPECT_ERROR(train(options), "--save: " + path + " is also read");
-    options.save.clear();
-    options.log = path;
-    EXPECT_ERROR(train(options), "--log: " + path + " is also read");
-    options.log.clear();
-  }
-  options.save = options.log = folder / "same";
-  EXPECT_ERROR(train(options), "--log: ");
-  options.log.clear();
-  std::filesystem::rename(folder / "x.npy", folder / "x.part");
-  options.data[0] = "x=" + folder / "x.part";
-  options.save = folder / "x"; // would grow as x.part
-  EXPECT_ERROR(train(options), "x.part is also read");
-  EXPECT_EQ(readFile(folder / "x.part"), before);
 }
 
 } // namespace
