@@ -40,8 +40,8 @@ Bounds halfstep::table::boundsOf(Range range) {
   switch (range) {
   case Range::NonNegative:
     return {0, kMost, "must not be negative"};
-  case Range::Positive:
-    return {aboveZero, kMost, "must be positive"};
+  case Range::LossScale: // it and its inverse are numbers of f32
+    return {0x1p-126, 0x1p127, "must be from 2^-126 to 2^127"};
   case Range::AtLeastOne:
     return {1, kMost, "must be at least 1"};
   case Range::AboveOne:

@@ -48,7 +48,7 @@ def RoleAttr : I32EnumAttr<"Role", "what a named tensor is for", [
 
 // Which numbers these are: boundsOf (ir/TableDialect.h).
 def RangeAttr : I32EnumAttr<"Range", "the values that a hyperparameter may have", [
-    I32EnumAttrCase<"NonNegative", 0, "non_negative">, I32EnumAttrCase<"Positive", 1, "positive">,
+    I32EnumAttrCase<"NonNegative", 0, "non_negative">, I32EnumAttrCase<"LossScale", 1, "loss_scale">,
     I32EnumAttrCase<"AtLeastOne", 2, "at_least_one">, I32EnumAttrCase<"AboveOne", 3, "above_one">,
     I32EnumAttrCase<"BelowOne", 4, "below_one">, I32EnumAttrCase<"Fraction", 5, "fraction">]> {
   let cppNamespace = "::halfstep::table";

@@ -8,6 +8,7 @@ using namespace halfstep;
 using namespace halfstep::train;
 
 static constexpr double kMaxSkips = 20;
+static constexpr table::Range kRange = table::Range::LossScale;
 
 static constexpr SpecKey kKeys[] = {{"init_scale", "65536"},
                                     {"growth_factor", "2"},
@@ -20,12 +21,12 @@ llvm::Expected<LossScale> halfstep::bindLossScale(StringRef text) {
     return LossScale{};
   double number;
   if (!text.getAsDouble(number)) {
-    if (!(number > 0) || !std::isfinite(number))
-      return llvm::createStringError("a loss scale must be a positive number");
-    return LossScale{true,
-                     false,
-                     {{"scale", number, table::Range::Positive},
-                      {"max_skips", kMaxSkips, table::Range::AtLeastOne}}};
+    if (table::Bounds bounds = boundsOf(kRange); !bounds.contain(number))
+      return llvm::createStringError("a loss scale " + bounds.requirement + " (got " + text + ")");
+    return LossScale{
+        true,
+        false,
+        {{"scale", number, kRange}, {"max_skips", kMaxSkips, table::Range::AtLeastOne}}};
   }
   auto spec = Spec::parse(text);
   if (!spec)
@@ -37,7 +38,7 @@ llvm::Expected<LossScale> halfstep::bindLossScale(StringRef text) {
   auto setting = [&](StringRef key, table::Range range, StringRef name) {
     result.hyperparameters.push_back(readHyperparameter(options, key, range, name));
   };
-  setting("init_scale", table::Range::Positive, "scale");
+  setting("init_scale", kRange, "scale");
   setting("growth_factor", table::Range::AboveOne, "growth_factor");
   setting("backoff_factor", table::Range::Fraction, "backoff_factor");
   setting("growth_interval", table::Range::AtLeastOne, "growth_interval");
@@ -52,8 +53,7 @@ std::pair<Expr, Expr> LossScale::adapt(Expr scale, Expr growth, Expr overflowed,
   // The floor keeps a scale that is halved for ever from reaching zero; the ceiling is torch's: the
   // scale stays a finite f32.
   constexpr double kFloor = 0x1p-24, kCeiling = 0x1p127;
-  Expr smaller =
-      maximum(scale * hyperparameter("backoff_factor"), constant(scale, kFloor));
+  Expr smaller = maximum(scale * hyperparameter("backoff_factor"), constant(scale, kFloor));
   Expr good = growth + 1.0;
   Expr grows = good >= hyperparameter("growth_interval");
   Expr larger = minimum(scale * hyperparameter("growth_factor"), constant(scale, kCeiling));

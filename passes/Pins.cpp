@@ -18,8 +18,10 @@ FailureOr<Pins> Pins::parse(ArrayRef<std::string> texts, MLIRContext *context,
                     .Case("fp16", Float16Type::get(context))
                     .Case("bf16", BFloat16Type::get(context))
                     .Default(Type());
-    if (!type) {
-      auto diagnostic = emitError("--pin " + text + ": the type must be fp32, fp16 or bf16");
+    if (!type || pattern.empty()) {
+      auto diagnostic =
+          emitError("--pin " + text + ": " +
+                    (type ? "there is no pattern" : "the type must be fp32, fp16 or bf16"));
       diagnostic.attachNote() << "help: a pin is REGEX=TYPE, as in --pin 'head/.*=fp32'";
       return diagnostic;
     }

@@ -2,6 +2,7 @@
 
 #include "passes/Recipe.h"
 #include "runtime/Suggestion.h"
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -54,6 +55,21 @@ std::string Spec::str() const {
   return text;
 }
 
+llvm::Expected<double> parseNumber(StringRef text) {
+  llvm::APFloat narrow(llvm::APFloat::IEEEsingle());
+  auto status = narrow.convertFromString(text, llvm::APFloat::rmNearestTiesToEven);
+  if (!status)
+    llvm::consumeError(status.takeError());
+  double value;
+  if (text.getAsDouble(value) || std::isnan(value))
+    return llvm::createStringError("must be a number");
+  bool vanishes = narrow.isZero() && *status != llvm::APFloat::opOK;
+  if (narrow.isInfinity() || vanishes)
+    return llvm::createStringError(
+        "must be a number of f32: zero, or from 1.4e-45 to 3.4e38 in size");
+  return value;
+}
+
 //===----------------------------------------------------------------------===//
 // SpecReader
 //===----------------------------------------------------------------------===//
@@ -86,18 +102,11 @@ StringRef SpecReader::text(StringRef key) {
   return value->second;
 }
 
-/// The finite number that `text` is, all of it.
-static std::optional<double> parseNumber(StringRef text) {
-  double value;
-  if (text.getAsDouble(value) || !std::isfinite(value))
-    return std::nullopt;
-  return value;
-}
-
 double SpecReader::number(StringRef key) {
-  if (auto value = parseNumber(text(key)))
+  auto value = parseNumber(text(key));
+  if (value)
     return *value;
-  reject(key, "must be a number");
+  reject(key, llvm::toString(value.takeError()));
   return 0;
 }
 
@@ -122,11 +131,13 @@ std::vector<double> SpecReader::list(StringRef key) {
   llvm::SmallVector<StringRef> parts;
   text(key).split(parts, ':');
   std::vector<double> numbers;
-  for (StringRef part : parts)
-    if (auto value = parseNumber(part))
-      numbers.push_back(*value);
+  for (StringRef part : parts) {
+    auto value = parseNumber(part);
+    if (llvm::errorToBool(value.takeError()))
+      reject(key, "must be numbers of f32 separated by ':'");
     else
-      reject(key, "must be numbers separated by ':'");
+      numbers.push_back(*value);
+  }
   return numbers;
 }
 

@@ -26,6 +26,10 @@ struct Spec {
   std::string str() const;
 };
 
+/// The number that `text` is, all of it. A step computes in f32: what is infinite there, or zero
+/// without being zero, is an error too. Errors continue the name of the number: "must be ...".
+llvm::Expected<double> parseNumber(llvm::StringRef text);
+
 /// A key that a loss, optimizer or schedule understands: PyTorch's keyword name and default.
 struct SpecKey {
   llvm::StringLiteral name;

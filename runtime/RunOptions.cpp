@@ -91,9 +91,10 @@ void addRunOptions(CLI::App &command, RunOptions &options) {
       ->check(isNoEmptyName)
       ->excludes(resume)
       ->type_name("CKPT");
-  command.add_flag("--detect-anomaly", options.detectAnomaly,
-                   "check every value of every step; stop at the first that is not finite, and name "
-                   "its node (slow)");
+  command.add_flag(
+      "--detect-anomaly", options.detectAnomaly,
+      "check every value of every step; stop at the first that is not finite, and name "
+      "its node (slow)");
   command.add_flag("--force", options.force, "let --save replace an existing file");
 }
 
@@ -113,9 +114,26 @@ std::pair<std::string, std::string> split(const std::string &option, const std::
     if (assignment.compare(0, name.size(), name) == 0 && assignment[name.size()] == '=' &&
         (end == std::string::npos || name.size() > end))
       end = name.size();
-  if (end == std::string::npos || end + 1 == assignment.size())
+  if (end == std::string::npos || end == 0 || end + 1 == assignment.size())
     throw Error(option, "'" + assignment + "' is not NAME=" + valueName).exitWith(2);
   return {assignment.substr(0, end), assignment.substr(end + 1)};
+}
+
+/// The value of the hyperparameter `name`. A step computes in f32, where it must neither become
+/// infinite nor, without being zero, zero.
+double parseNumber(const std::string &name, const std::string &text) {
+  double value;
+  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool isNumber = failure != std::errc::invalid_argument && end == text.data() + text.size();
+  if (!isNumber || (failure == std::errc() && !std::isfinite(value)))
+    throw Error("--set", name + ": '" + text + "' is not a finite number").exitWith(2);
+  if (failure != std::errc() || !std::isfinite(float(value)) || (value != 0 && float(value) == 0))
+    throw Error("--set", name +
+                             " must be a number of f32: zero, or from 1.4e-45 to 3.4e38 in size "
+                             "(got " +
+                             text + ")")
+        .exitWith(2);
+  return value;
 }
 
 } // namespace
@@ -163,10 +181,7 @@ void setHyperparameters(Session &session, const std::vector<std::string> &assign
     const hs_tensor *hyperparameter = session.find(HS_HYPERPARAMETER, name);
     if (!hyperparameter)
       throw unknownName("--set", "hyperparameter of the model", name, names);
-    double value;
-    auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failure != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-      throw Error("--set", name + ": '" + text + "' is not a finite number").exitWith(2);
+    double value = parseNumber(name, text);
     const hs_range *range = hyperparameter->range;
     if (range && !(value >= range->smallest && value <= range->largest))
       throw Error("--set", name + " " + range->requirement + " (got " + text + ")").exitWith(2);

@@ -31,16 +31,16 @@ static std::string checkPositiveInteger(const std::string &text) {
 static std::string checkInputSlots(const std::string &text) {
   std::optional<int64_t> value = parseInteger(text);
   bool fits = value && *value >= 1 && *value <= table::kMostInputSlots;
-  return fits ? "" : "'" + text + "' is not a whole number from 1 to " +
-                         std::to_string(table::kMostInputSlots);
+  return fits ? ""
+              : "'" + text + "' is not a whole number from 1 to " +
+                    std::to_string(table::kMostInputSlots);
 }
 
 static std::string checkPositiveNumber(const std::string &text) {
-  double value;
-  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  bool isNumber = failure == std::errc() && end == text.data() + text.size();
-  return isNumber && value > 0 && std::isfinite(value) ? ""
-                                                       : "'" + text + "' is not a positive number";
+  llvm::Expected<double> value = parseNumber(text);
+  if (!value)
+    return "it " + llvm::toString(value.takeError()) + " (got " + text + ")";
+  return *value > 0 ? "" : "'" + text + "' is not a positive number";
 }
 
 /// Throws, with a suggestion, unless `name` is one of `known`.
@@ -106,8 +106,8 @@ void Command::addForwardOptions(CompileOptions &options) {
   addChoice("--half-type", recipe.halfType, "type", {"fp16", "bf16"});
   addList(*this, "--pin", recipe.pin, "the type of nodes or ops with such names",
           "REGEX=fp32|fp16|bf16");
-  addList(*this, "--input-type", recipe.inputType,
-          "the type that an input or `label` is staged in", "NAME=fp32|fp16|bf16");
+  addList(*this, "--input-type", recipe.inputType, "the type that an input or `label` is staged in",
+          "NAME=fp32|fp16|bf16");
   add_option("--input-slots", recipe.inputSlots,
              "staging slots of each input: with 2, one fills while the step reads the other")
       ->check(checkInputSlots)

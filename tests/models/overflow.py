@@ -183,7 +183,7 @@ class OverflowTest(unittest.TestCase):
         self.assertRegex(message, r"breaks down at first.* in F32 are not finite.*\n"
                                   r"help: lower the learning rate")
         program = self.compiled(self.network(0.025, 1), "fp32", 1)
-        message = self.train(program, [1], "--detect-anomaly", "--set", "lr=1e300", code=3)
+        message = self.train(program, [1], "--detect-anomaly", "--set", "lr=3e38", code=3)
         self.assertRegex(message, r"the update breaks down at")
 
 

@@ -12,7 +12,7 @@
 // CHECK-DAG: table.region "copies" : tensor<128xf16>
 // CHECK-DAG: table.region "gradients" : tensor<128xf16>
 // CHECK-DAG: table.tensor copy "w" : tensor<3xf16> {region = "copies", regionOffset = 0 : i64}
-// CHECK-DAG: table.tensor hyperparameter "scale" : tensor<f64> in positive {initial = 6.553600e+04 : f64}
+// CHECK-DAG: table.tensor hyperparameter "scale" : tensor<f64> in loss_scale {initial = 6.553600e+04 : f64}
 // CHECK-DAG: table.tensor hyperparameter "growth_interval" : tensor<f64> in at_least_one {initial = 5.000000e+00 : f64}
 // CHECK-DAG: table.tensor counter "growth" : tensor<f64>
 // CHECK-LABEL: func.func @micro
@@ -32,12 +32,12 @@
 // CHECK-SAME: tensor<128xf32> {train.region = "parameters"}) -> (tensor<128xf16> {train.updates_region = "copies"})
 // CHECK: train.cast %{{.*}} to f16
 
-// STATIC-DAG: table.tensor hyperparameter "scale" : tensor<f64> in positive {initial = 1.280000e+02 : f64}
+// STATIC-DAG: table.tensor hyperparameter "scale" : tensor<f64> in loss_scale {initial = 1.280000e+02 : f64}
 // STATIC-NOT: "growth"
 // SUM: table.region "gradients" : tensor<128xf32>
 // SUMHALF: table.region "gradients" : tensor<128xf16>
 // FACTOR: growth_factor must be above 1
-// NEGATIVE: a loss scale must be a positive number
+// NEGATIVE: a loss scale must be from 2^-126 to 2^127 (got -1)
 module {
   func.func @forward(%w: tensor<3xf16> {train.copy = "w", train.trainable})
       -> (tensor<3xf16> {train.output = "y"}) {

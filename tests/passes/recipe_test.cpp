@@ -3,6 +3,7 @@
 #include "passes/Recipe.h"
 #include "llvm/Support/JSON.h"
 #include "gtest/gtest.h"
+#include <cmath>
 
 using namespace halfstep;
 
@@ -78,7 +79,8 @@ TEST(SpecReader, NamesWhatIsWrong) {
   EXPECT_EQ(readError("sgd:lr=nan", [](SpecReader &r) { r.number("lr"); }),
             "optimizer sgd: lr must be a number (got nan)");
   EXPECT_EQ(readError("sgd:lr=1e999", [](SpecReader &r) { r.number("lr"); }),
-            "optimizer sgd: lr must be a number (got 1e999)");
+            "optimizer sgd: lr must be a number of f32: zero, or from 1.4e-45 to 3.4e38 in size "
+            "(got 1e999)");
   EXPECT_EQ(readError("sgd:lr=1,steps=1.5", [](SpecReader &r) { r.integer("steps"); }),
             "optimizer sgd: steps must be a whole number (got 1.5)");
   EXPECT_EQ(
@@ -87,7 +89,25 @@ TEST(SpecReader, NamesWhatIsWrong) {
   EXPECT_EQ(readError("sgd:lr=1,nesterov=yes", [](SpecReader &r) { r.flag("nesterov"); }),
             "optimizer sgd: nesterov must be true or false (got yes)");
   EXPECT_EQ(readError("sgd:lr=1,milestones=1::2", [](SpecReader &r) { r.list("milestones"); }),
-            "optimizer sgd: milestones must be numbers separated by ':' (got 1::2)");
+            "optimizer sgd: milestones must be numbers of f32 separated by ':' (got 1::2)");
+}
+
+/// Steps compute in f32: 1e39 is infinite there and 1e-60 zero.
+TEST(SpecReader, NumbersAreNumbersOfF32) {
+  for (llvm::StringRef text : {"0", "-0.0", "0e-99", "3.4e38", "-3.4e38", "1e-45", "0.75"}) {
+    auto number = parseNumber(text);
+    ASSERT_TRUE(bool(number)) << text.str();
+    EXPECT_TRUE(std::isfinite(float(*number))) << text.str();
+    EXPECT_EQ(*number == 0, float(*number) == 0) << text.str();
+  }
+  for (llvm::StringRef text : {"1e39", "-1e39", "3.5e38", "inf", "1e-60", "-1e-46", "1e-999"}) {
+    auto number = parseNumber(text);
+    ASSERT_FALSE(bool(number)) << text.str();
+    EXPECT_EQ(llvm::toString(number.takeError()),
+              "must be a number of f32: zero, or from 1.4e-45 to 3.4e38 in size");
+  }
+  EXPECT_EQ(readError("sgd:lr=1,milestones=1:1e-60", [](SpecReader &r) { r.list("milestones"); }),
+            "optimizer sgd: milestones must be numbers of f32 separated by ':' (got 1:1e-60)");
 }
 
 TEST(SpecReader, KeepsTheFirstError) {
