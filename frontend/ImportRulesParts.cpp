@@ -27,6 +27,13 @@ Value slice(OpBinder &b, Value x, const Part &part) {
   return x ? b.create<train::SliceOp>(x, placeAttributes(b, part, part.sizes)) : Value();
 }
 
+/// The type of `x` with another size of dimension `axis`.
+RankedTensorType withSize(Value x, int64_t axis, int64_t size) {
+  SmallVector<int64_t> sizes(sizesOf(x));
+  sizes[axis] = size;
+  return RankedTensorType::get(sizes, getElementTypeOrSelf(x));
+}
+
 /// `count` elements of `x` along `axis`, `stride` apart, from element `offset` on.
 Value sliceAlong(OpBinder &b, Value x, int64_t axis, int64_t offset, int64_t count,
                  int64_t stride = 1) {
@@ -53,7 +60,7 @@ LogicalResult importSlice(OpBinder &b) {
   if (failed(part))
     return failure();
   if (llvm::is_contained(part->sizes, 0))
-    return b.error() << "takes nothing of " << x << ": its result is empty";
+    return b.bindEmpty(0, RankedTensorType::get(part->sizes, x.getElementType()));
   return b.bind(0, slice(b, b.operand(0), *part));
 }
 
@@ -69,9 +76,12 @@ LogicalResult importSplit(OpBinder &b) {
     return failure();
   int64_t offset = 0;
   for (auto [i, size] : llvm::enumerate(*sizes)) {
-    if (b.uses(i) && size == 0)
-      return b.error() << "its output " << i << " is empty";
-    if (b.uses(i) && failed(b.bind(i, sliceAlong(b, x, *axis, offset, size))))
+    LogicalResult bound = success();
+    if (size == 0)
+      bound = b.bindEmpty(i, withSize(x, *axis, 0));
+    else if (b.uses(i))
+      bound = b.bind(i, sliceAlong(b, x, *axis, offset, size));
+    if (failed(bound))
       return failure();
     offset += size;
   }
@@ -127,12 +137,14 @@ LogicalResult importGather(OpBinder &b) {
     slices.push_back(sliceAlong(b, x, *axis, rest[0], count, stride));
     rest = rest.drop_front(count);
   }
-  if (slices.empty() || slices.size() > mostSlices)
-    return b.error() << "takes " << slices.size() << " runs of evenly spaced indices; 1 to "
+  if (slices.size() > mostSlices)
+    return b.error() << "takes " << slices.size() << " runs of evenly spaced indices; up to "
                      << mostSlices << " are supported";
   SmallVector<int64_t> result(sizes.take_front(*axis));
   llvm::append_range(result, indexType.getShape());
   llvm::append_range(result, sizes.drop_front(*axis + 1));
+  if (slices.empty())
+    return b.bindEmpty(0, RankedTensorType::get(result, getElementTypeOrSelf(x)));
   return b.bind(0, b.reshape(concat(b, slices, *axis), result));
 }
 
@@ -167,25 +179,39 @@ Value padConstant(OpBinder &b, Value x, ArrayRef<int64_t> front, ArrayRef<int64_
   return b.create<train::PadOp>({x, value}, placeAttributes(b, part, sizes));
 }
 
+/// `x` so many times along `axis`: as [..., 1, n, ...], of which the 1 is repeated.
+Value repeatAlong(OpBinder &b, Value x, int64_t axis, int64_t times) {
+  RankedTensorType result = withSize(x, axis, times * sizesOf(x)[axis]);
+  SmallVector<int64_t> apart(sizesOf(x));
+  apart.insert(apart.begin() + axis, 1);
+  x = b.reshape(x, apart);
+  apart[axis] = times;
+  return b.reshape(b.broadcast(x, apart), result.getShape());
+}
+
 /// `x` between what its own elements say of their neighbourhood, along one axis.
 Value padAlong(OpBinder &b, StringRef mode, Value x, int64_t axis, int64_t front, int64_t behind) {
-  int64_t size = sizesOf(x)[axis], most = mode == "reflect" ? size - 1 : size;
-  if (mode != "edge" && (front > most || behind > most)) {
+  int64_t size = sizesOf(x)[axis], most = size - 1;
+  if (mode == "reflect" && (front > most || behind > most)) {
     b.error() << "pads dimension " << axis << " of size " << size << " by more than " << most
-              << " in mode " << mode;
+              << " in mode reflect, which does not reach beyond the other edge";
     return {};
   }
   auto edge = [&](int64_t offset, int64_t count) {
-    SmallVector<int64_t> sizes(sizesOf(x));
-    sizes[axis] = count;
-    return b.broadcast(sliceAlong(b, x, axis, offset, 1), sizes);
+    return b.broadcast(sliceAlong(b, x, axis, offset, 1), withSize(x, axis, count).getShape());
   };
+  Value middle = x;
+  if (mode == "wrap") { // whole periods, then what is left of one
+    middle = repeatAlong(b, x, axis, front / size + 1 + behind / size);
+    front %= size;
+    behind %= size;
+  }
   SmallVector<Value> parts;
   if (front > 0)
     parts.push_back(mode == "edge"      ? edge(0, front)
                     : mode == "reflect" ? sliceAlong(b, x, axis, front, front, -1)
                                         : sliceAlong(b, x, axis, size - front, front));
-  parts.push_back(x);
+  parts.push_back(middle);
   if (behind > 0)
     parts.push_back(mode == "edge"      ? edge(size - 1, behind)
                     : mode == "reflect" ? sliceAlong(b, x, axis, size - 2, behind, -1)
@@ -208,19 +234,25 @@ LogicalResult importPad(OpBinder &b) {
 
   // Negative pads crop, before the others are filled.
   Part kept(sizesOf(x));
+  SmallVector<int64_t> result;
   bool isCropped = false, isPadded = false;
   for (int64_t i = 0; i < rank; ++i) {
     kept.offsets[i] = std::max<int64_t>(0, -pads->front[i]);
     kept.sizes[i] += std::min<int64_t>(0, pads->front[i]) + std::min<int64_t>(0, pads->behind[i]);
     isCropped |= pads->front[i] < 0 || pads->behind[i] < 0;
     isPadded |= pads->front[i] > 0 || pads->behind[i] > 0;
-    if (kept.sizes[i] < 1)
-      return b.error() << "crops all of dimension " << i << " of " << x.getType();
     pads->front[i] = std::max<int64_t>(0, pads->front[i]);
     pads->behind[i] = std::max<int64_t>(0, pads->behind[i]);
+    bool isFilled = pads->front[i] + pads->behind[i] > 0;
+    if (kept.sizes[i] < 0 || (kept.sizes[i] == 0 && isFilled))
+      return b.error() << "crops all of dimension " << i << " of " << x.getType()
+                       << (isFilled ? " before it pads it" : ", and more");
+    result.push_back(kept.sizes[i] + pads->front[i] + pads->behind[i]);
   }
   if (!isCropped && !isPadded)
     return b.forward();
+  if (llvm::is_contained(result, 0))
+    return b.bindEmpty(0, RankedTensorType::get(result, getElementTypeOrSelf(x)));
   if (isCropped)
     x = slice(b, x, kept);
   if (mode == "constant")

@@ -27,7 +27,12 @@ Value GraphScope::materialize(StringRef name, Binding &binding, Location loc) {
   if (binding.value)
     return binding.value;
   RankedTensorType type = cast<RankedTensorType>(binding.constant.getType());
-  if (!isComputeType(type.getElementType()) || type.getNumElements() == 0) {
+  if (type.getNumElements() == 0) {
+    emitError(loc) << "'" << name << "' has no elements (" << type << "): only Concat and ops on shapes take such a tensor; leave it out of the "
+                      "model";
+    return {};
+  }
+  if (!isComputeType(type.getElementType())) {
     emitError(loc) << "reads '" << name << "', a constant of type " << type
                    << ", which a training step cannot hold";
     return {};
@@ -238,8 +243,8 @@ LogicalResult OpBinder::bind(unsigned i, Value value) {
     return failure();
   std::optional<int64_t> count = elementCount(sizesOf(value));
   if (!count || *count == 0 || *count > largestTensor)
-    return error() << "its result, " << value.getType() << ", is "
-                   << (count == 0 ? "empty" : "impossibly large");
+    return error() << "its result, " << value.getType()
+                   << (count == 0 ? ", has no elements" : ", is impossibly large");
   if (uses(i))
     scope.bind(node.output(i), Binding::ofValue(value));
   return success();
@@ -251,6 +256,10 @@ LogicalResult OpBinder::bind(unsigned i, DenseElementsAttr constant) {
   if (uses(i))
     scope.bind(node.output(i), Binding::ofConstant(constant));
   return success();
+}
+
+LogicalResult OpBinder::bindEmpty(unsigned i, RankedTensorType type) {
+  return bind(i, DenseElementsAttr::get(type, ArrayRef<Attribute>()));
 }
 
 LogicalResult OpBinder::forward() {

@@ -152,6 +152,9 @@ public:
   /// Binds result `i`, if the graph uses it. A null value is the failure that was reported before.
   llvm::LogicalResult bind(unsigned i, mlir::Value value);
   llvm::LogicalResult bind(unsigned i, mlir::DenseElementsAttr constant);
+  /// Binds result `i` to a tensor of `type`, which has no elements. It is known, since there is
+  /// nothing to compute; shapes and Concat take such tensors, a step does not.
+  llvm::LogicalResult bindEmpty(unsigned i, mlir::RankedTensorType type);
   bool uses(unsigned i) const {
     return i < unsigned(node.output_size()) && !node.output(i).empty();
   }

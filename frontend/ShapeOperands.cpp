@@ -195,12 +195,19 @@ Sizes splitSizes(OpBinder &b, int64_t size) {
     return **named;
   }
   int64_t count = b.integer("num_outputs", outputs), part = (size + outputs - 1) / outputs;
-  bool isEven = part * outputs == size, mayBeUneven = b.attribute("num_outputs");
-  if (count != outputs || (!isEven && (!mayBeUneven || part * (outputs - 1) >= size)))
+  int64_t last = size - part * (outputs - 1);
+  if (count != outputs)
+    return b.error() << "has num_outputs " << count << ", but " << outputs << " outputs";
+  if (last != part && !b.attribute("num_outputs"))
     return b.error() << "cannot split a dimension of size " << size << " into " << outputs
-                     << (mayBeUneven ? "" : " equal") << " parts";
+                     << " equal parts";
+  if (last < 0)
+    return b.error() << "cannot split a dimension of size " << size << " into " << outputs
+                     << " parts: each but the last has " << size << " / " << outputs
+                     << " elements, rounded up, which are " << part << ", and leaves " << last
+                     << " for the last";
   SmallVector<int64_t> sizes(outputs, part);
-  sizes.back() = size - part * (outputs - 1);
+  sizes.back() = last;
   return sizes;
 }
 

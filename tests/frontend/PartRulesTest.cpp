@@ -55,7 +55,8 @@ TEST(Slice, PositionsAreClampedAsTheWalkGoes) {
                         {1, smallest, 1, ""},
                         {0, 7, (1 << 30) - 1, place("0", "1", "1")}}) {
     std::string result = importWithInts(13, "Slice", {7}, {{c.start}, {c.end}, {0}, {c.step}}, {});
-    EXPECT_TRUE(contains(result, {c.place.empty() ? "Slice: takes nothing of" : c.place}))
+    EXPECT_TRUE(
+        contains(result, {c.place.empty() ? "y: 'y' has no elements ('tensor<0xf32>')" : c.place}))
         << c.start << " " << c.end << " " << c.step;
   }
 }
@@ -103,13 +104,43 @@ TEST(Split, WhatIsNoPartitionIsAnError) {
                        {"y_node: Split: its sizes are not 2 parts of a dimension of size 7"}));
   EXPECT_TRUE(contains(importWithInts(13, "Split", {7}, {{8, -1}}, {}, {"y", "z"}),
                        {"its sizes are not 2 parts"}));
-  EXPECT_TRUE(contains(importWithInts(13, "Split", {7}, {{7, 0}}, {}, {"y", "z"}),
-                       {"its output 1 is empty"}));
   EXPECT_TRUE(contains(importWithInts(13, "Split", {7}, {}, {}, {"y", "z"}),
                        {"cannot split a dimension of size 7 into 2 equal parts"}));
   EXPECT_TRUE(
       contains(importWithInts(18, "Split", {5}, {}, {{"num_outputs", 4}}, {"y", "z", "u", "v"}),
-               {"cannot split a dimension of size 5 into 4 parts"}));
+               {"cannot split a dimension of size 5 into 4 parts: each but the last has "
+                "5 / 4 elements, rounded up, which are 2, and leaves -1 for the last"}));
+  EXPECT_TRUE(contains(importWithInts(18, "Split", {6}, {}, {{"num_outputs", 3}}, {"y", "z"}),
+                       {"has num_outputs 3, but 2 outputs"}));
+}
+
+/// What has no elements is known, and adds nothing to a Concat.
+TEST(EmptyPieces, JoinAndHaveShapes) {
+  using Build = void (*)(Model &);
+  for (Build build :
+       {+[](Model &m) { // ONNX's rule: 2, 2, 2 and 0
+          m.node("Split", {"x"}, {"a", "b", "c", "e"}, {{"num_outputs", 4}});
+        },
+        +[](Model &m) { m.ints("sizes", {6, 0}).node("Split", {"x", "sizes"}, {"a", "e"}); },
+        +[](Model &m) { m.ints("at", {3}).node("Slice", {"x", "at", "at"}, {"e"}); },
+        +[](Model &m) { m.ints("p", {-4, -2}).node("Pad", {"x", "p"}, {"e"}); },
+        +[](Model &m) {
+          m.initializer(intTensor({0}, {}, "none")).node("Gather", {"x", "none"}, {"e"});
+        }}) {
+    Model joined(18), shaped(18), read(18);
+    for (Model *model : {&joined, &shaped, &read}) {
+      model->input("x", {6});
+      build(*model);
+    }
+    joined.node("Concat", {"e", "x", "e"}, {"y"}, {{"axis", 0}}).output("y");
+    EXPECT_TRUE(contains(import(joined), {"return %arg0 : tensor<6xf32>"}));
+    shaped.node("Size", {"e"}, {"n"}).node("Cast", {"n"}, {"z"}, {{"to", f32}});
+    shaped.node("Add", {"x", "z"}, {"y"}).output("y");
+    EXPECT_TRUE(contains(import(shaped), {"dense<0.000000e+00> : tensor<f32>"}));
+    read.node("Relu", {"e"}, {"y"}).output("y");
+    EXPECT_TRUE(contains(import(read), {"y_node: Relu: 'e' has no elements ('tensor<0xf32>'): only "
+                                        "Concat and ops on shapes take such a tensor"}));
+  }
 }
 
 TEST(Gather, KnownIndicesAreSlices) {
@@ -191,8 +222,11 @@ TEST(Pad, NegativeOnesCrop) {
                        {"train.slice %arg0 " + place("1, 0", "2, 6", "1, 1"), "train.pad %0",
                         place("0, 2", "2, 8", "1, 1")}));
   EXPECT_TRUE(contains(importWithInts(13, "Pad", {5}, {{0, 0}}, {}), {"return %arg0"}));
-  EXPECT_TRUE(contains(importWithInts(13, "Pad", {5}, {{-3, -2}}, {}),
-                       {"y_node: Pad: crops all of dimension 0"}));
+  EXPECT_TRUE(contains(importWithInts(13, "Pad", {5}, {{-3, -2}}, {}), {"y: 'y' has no elements"}));
+  EXPECT_TRUE(contains(importWithInts(13, "Pad", {5}, {{-3, -3}}, {}),
+                       {"y_node: Pad: crops all of dimension 0 of", ", and more"}));
+  EXPECT_TRUE(contains(importWithInts(13, "Pad", {5}, {{-5, 2}}, {}),
+                       {"y_node: Pad: crops all of dimension 0 of", "before it pads it"}));
 }
 
 TEST(Pad, NeighbourhoodsArePartsOfTheTensor) {
@@ -203,6 +237,12 @@ TEST(Pad, NeighbourhoodsArePartsOfTheTensor) {
                         place("4", "1", "1"), "train.concat"}));
   EXPECT_TRUE(contains(importWithInts(19, "Pad", {5}, {{2, 3}}, {text("mode", "wrap")}),
                        {place("3", "2", "1"), place("0", "3", "1"), "train.concat"}));
+  // Beyond a period: 13 = 2 * 5 + 3 elements in front, 8 = 5 + 3 behind.
+  EXPECT_TRUE(contains(importWithInts(19, "Pad", {5}, {{13, 8}}, {text("mode", "wrap")}),
+                       {"-> tensor<4x5xf32>", "-> tensor<20xf32>", place("2", "3", "1"),
+                        place("0", "3", "1"), "-> tensor<26xf32>"}));
+  EXPECT_TRUE(contains(importWithInts(19, "Pad", {5}, {{5, 0}}, {text("mode", "wrap")}),
+                       {"-> tensor<2x5xf32>", "return %2 : tensor<10xf32>"}));
   EXPECT_TRUE(contains(importWithInts(13, "Pad", {5}, {{5, 0}}, {text("mode", "reflect")}),
                        {"y_node: Pad: pads dimension 0 of size 5 by more than 4 in mode reflect"}));
   EXPECT_TRUE(contains(importWithInts(13, "Pad", {5}, {{5, 0}}, {text("mode", "mirror")}),
