@@ -208,9 +208,10 @@ LogicalResult batchNorm(OpBinder &b) {
   for (unsigned i = 1; i < 5; ++i)
     trains |= b.uses(i);
   if (trains)
-    return b.error() << "normalises with the statistics of each batch, which is not supported: "
-                        "export it in inference form (training_mode=0, one output), or use a "
-                        "layer, group or instance norm";
+    return b.error() << "normalises with the statistics of each batch (training_mode=1), which is "
+                        "not supported: export it with its running statistics (BatchNorm modules "
+                        "in eval(), training=TrainingMode.PRESERVE), or use a layer, group or "
+                        "instance norm";
   if (!b.integer("spatial", 1))
     return b.error() << "has spatial=0, statistics for every element, which is not supported";
   b.keepConstant(3);

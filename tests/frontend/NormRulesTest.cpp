@@ -143,8 +143,10 @@ TEST(BatchNorm, InInferenceFormHasStatisticsThatAreNotTrained) {
 TEST(BatchNorm, OverTheBatchIsRefused) {
   EXPECT_TRUE(contains(importWithWeights(14, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {3}, {3}},
                                          {{"training_mode", 1}}, {"y", "m", "v"}),
-                       {"y_node: BatchNormalization: normalises with the statistics of each batch, "
-                        "which is not supported: export it in inference form"}));
+                       {"y_node: BatchNormalization: normalises with the statistics of each batch "
+                        "(training_mode=1), which is not supported: export it with its running "
+                        "statistics (BatchNorm modules in eval(), "
+                        "training=TrainingMode.PRESERVE)"}));
   EXPECT_TRUE(contains(importWithWeights(9, "BatchNormalization", {2, 3, 4}, {{3}, {3}, {3}, {3}},
                                          {}, {"y", "m", "v", "sm", "sv"}),
                        {"normalises with the statistics of each batch"}));
