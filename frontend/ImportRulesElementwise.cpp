@@ -3,6 +3,7 @@
 #include "frontend/ImportRules.h"
 #include "frontend/TensorProto.h"
 #include "ir/TrainDialect.h"
+#include "llvm/ADT/SmallString.h"
 
 using namespace mlir;
 
@@ -176,8 +177,11 @@ LogicalResult dropout(OpBinder &b) {
                     training = scalarOperand(2, 0.0);
   if (failed(ratio) || failed(training))
     return failure();
-  if (!(*ratio >= 0 && *ratio <= 1))
-    return b.error() << "its ratio is " << *ratio << ", which is no probability";
+  if (!(*ratio >= 0 && *ratio <= 1)) {
+    SmallString<16> text;
+    APFloat(*ratio).toString(text, /*FormatPrecision=*/6);
+    return b.error() << "its ratio is " << text << ", which is no probability";
+  }
   if (*training != 0 && *ratio != 0)
     return trainingDropout(b, *ratio);
   if (*ratio != 0) {

@@ -83,6 +83,27 @@ struct AppendLoss : halfstep::impl::AppendLossPassBase<AppendLoss> {
     return std::nullopt;
   }
 
+  /// Fails unless each sample has a label of its own.
+  static LogicalResult checkLabel(func::FuncOp forward, unsigned output, RankedTensorType label) {
+    for (unsigned i = 0; i < forward.getNumArguments(); ++i) {
+      auto input = cast<RankedTensorType>(forward.getArgumentTypes()[i]);
+      if (!forward.getArgAttr(i, attr::kInput) || input.getRank() == 0)
+        continue;
+      int64_t batch = input.getDimSize(0);
+      if (label.getRank() && label.getDimSize(0) == batch)
+        return success();
+      Value y = forward.front().getTerminator()->getOperand(output);
+      auto diagnostic = emitError(y.getLoc())
+                        << "makes the model's output " << y.getType() << ", and so the label "
+                        << label << ": its leading dimension is not the batch, " << batch
+                        << ", so that samples have no labels of their own";
+      diagnostic.attachNote() << "help: keep the batch as the first dimension of the output; an op "
+                                 "along that dimension (a Concat, a Reshape) changes it";
+      return diagnostic;
+    }
+    return success();
+  }
+
   void runOnOperation() override {
     auto forward = getOperation().lookupSymbol<func::FuncOp>("forward");
     if (!forward) {
@@ -99,6 +120,8 @@ struct AppendLoss : halfstep::impl::AppendLossPassBase<AppendLoss> {
       emitError(getOperation().getLoc()) << "--loss: " << llvm::toString(bound.takeError());
       return signalPassFailure();
     }
+    if (bound->label && failed(checkLabel(forward, *output, bound->label->type)))
+      return signalPassFailure();
     if (bound->label)
       for (unsigned i = 0; i < forward.getNumArguments(); ++i)
         if (auto name = forward.getArgAttrOfType<StringAttr>(i, attr::kInput);
