@@ -37,7 +37,8 @@ typedef void (*hs_emulated_kernel)(void *const *parameters, hs_emulated_thread *
 typedef struct hs_emulated_function {
   const char *name;
   hs_emulated_kernel kernel;
-  uint64_t shared_bytes;
+  uint64_t shared_bytes; /* that it declares; a launch may give more, which lie behind */
+  const char *nodes;     /* the ONNX nodes that it computes, for messages; may be null */
 } hs_emulated_function;
 
 #ifdef __cplusplus

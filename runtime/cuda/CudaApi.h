@@ -39,6 +39,7 @@ enum : Result {
   errorInvalidContext = 201,
   errorInvalidPtx = 218,
   errorInvalidHandle = 400,
+  errorIllegalState = 401,
   errorNotFound = 500,
   errorNotReady = 600,
   errorIllegalAddress = 700,
@@ -47,6 +48,10 @@ enum : Result {
   errorLaunchFailed = 719,
   errorStreamCaptureUnsupported = 900,
   errorStreamCaptureInvalidated = 901,
+  errorStreamCaptureIsolation = 905,
+  errorStreamCaptureImplicit = 906,
+  errorCapturedEvent = 907,
+  errorStreamCaptureWrongThread = 908,
 };
 
 enum : int { // CUdevice_attribute

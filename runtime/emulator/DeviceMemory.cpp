@@ -1,4 +1,4 @@
-//===- DeviceMemory.cpp - what an emulated device has allocated -------------------------------===//
+//===- DeviceMemory.cpp - What an emulated device has allocated -------------------------------===//
 
 #include "runtime/emulator/DeviceMemory.h"
 
@@ -6,40 +6,67 @@
 
 namespace halfstep::runtime {
 
-std::optional<Toucher> TouchMap::touch(uintptr_t address, uint32_t bytes, Toucher by,
-                                       bool isStore) {
-  for (uintptr_t at = address; at < address + bytes; ++at) {
-    std::unique_ptr<Marks[]> &page = pages[at / pageBytes];
-    if (!page)
-      page = std::make_unique<Marks[]>(pageBytes);
-    Marks &marks = page[at % pageBytes];
-    if (marks.isWritten && !isOrdered(marks.writer, by))
-      return marks.writer;
-    bool isFollowed = marks.isRead && isOrdered(marks.reader, by);
-    if (isStore) {
-      bool isAlone = marks.reader.thread == by.thread;
-      if (marks.isRead &&
-          (!isFollowed || marks.hasForeignReaders || (isAlone && marks.hasOtherReaders)))
-        return marks.reader;
-      marks.writer = by;
-      marks.isWritten = true;
-      continue;
-    }
-    if (marks.isRead && marks.reader.thread != by.thread) {
-      marks.hasForeignReaders |= marks.reader.block != by.block;
-      marks.hasOtherReaders = !isFollowed;
-    }
-    marks.reader = by;
-    marks.isRead = true;
+/// Calls `f(word, mask)` for each word of bits that has some of `bytes` from `begin` on, until it
+/// returns false.
+template <typename F> static void forEachWord(uint64_t begin, uint64_t bytes, F f) {
+  uint64_t end = begin + bytes;
+  while (begin < end) {
+    uint64_t first = begin % 64, count = std::min<uint64_t>(64 - first, end - begin);
+    uint64_t mask = (count == 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1) << first;
+    if (!f(begin / 64, mask))
+      return;
+    begin += count;
   }
-  return std::nullopt;
+}
+
+void WrittenMap::set(uint64_t begin, uint64_t bytes) {
+  forEachWord(begin, bytes, [&](uint64_t word, uint64_t mask) {
+    words[word] |= mask;
+    return true;
+  });
+}
+
+void WrittenMap::unset(uint64_t begin, uint64_t bytes) {
+  forEachWord(begin, bytes, [&](uint64_t word, uint64_t mask) {
+    words[word] &= ~mask;
+    return true;
+  });
+}
+
+uint64_t WrittenMap::firstUnwritten(uint64_t begin, uint64_t bytes) const {
+  uint64_t result = begin + bytes;
+  forEachWord(begin, bytes, [&](uint64_t word, uint64_t mask) {
+    uint64_t missing = mask & ~words[word];
+    if (missing)
+      result = word * 64 + uint64_t(__builtin_ctzll(missing));
+    return !missing;
+  });
+  return result;
+}
+
+void WrittenMap::copy(uint64_t begin, const WrittenMap &from, uint64_t fromBegin, uint64_t bytes) {
+  if (from.firstUnwritten(fromBegin, bytes) == fromBegin + bytes)
+    return set(begin, bytes);
+  for (uint64_t i = 0; i < bytes; ++i) {
+    uint64_t bit = uint64_t(1) << (begin + i) % 64;
+    bool isWritten = from.words[(fromBegin + i) / 64] >> (fromBegin + i) % 64 & 1;
+    uint64_t &word = words[(begin + i) / 64];
+    word = isWritten ? word | bit : word & ~bit;
+  }
 }
 
 void *DeviceMemory::allocate(uint64_t bytes) {
   auto allocation = std::make_unique<Allocation>(std::max<uint64_t>(bytes, 1));
-  char *base = allocation->memory.data();
-  total += bytes;
-  released.erase(uintptr_t(base));
+  char *base = allocation->base();
+  total += allocation->bytes;
+  // What was freed at the same place is forgotten.
+  auto behind = released.lower_bound(uintptr_t(base) + allocation->bytes);
+  while (behind != released.begin()) {
+    auto before = std::prev(behind);
+    if (before->first + before->second <= uintptr_t(base))
+      break;
+    behind = released.erase(before);
+  }
   allocations[uintptr_t(base)] = std::move(allocation);
   return base;
 }
@@ -48,19 +75,42 @@ bool DeviceMemory::release(void *address) {
   auto found = allocations.find(uintptr_t(address));
   if (found == allocations.end())
     return false;
-  released[uintptr_t(address)] = found->second->memory.bytes();
-  total -= found->second->memory.bytes();
+  released[uintptr_t(address)] = found->second->bytes;
+  total -= found->second->bytes;
   allocations.erase(found);
   return true;
 }
 
-DeviceMemory::Allocation *DeviceMemory::find(const void *address) {
+uint64_t DeviceMemory::sizeOf(const void *address) const {
+  auto found = allocations.find(uintptr_t(address));
+  return found == allocations.end() ? 0 : found->second->bytes;
+}
+
+DeviceMemory::Allocation *DeviceMemory::find(const void *address) const {
   auto above = allocations.upper_bound(uintptr_t(address));
   if (above == allocations.begin())
     return nullptr;
   Allocation *below = std::prev(above)->second.get();
-  uint64_t offset = uintptr_t(address) - uintptr_t(below->memory.data());
-  return offset < below->memory.bytes() ? below : nullptr;
+  return uintptr_t(address) - uintptr_t(below->base()) < below->bytes ? below : nullptr;
+}
+
+bool DeviceMemory::contains(const void *address, uint64_t bytes) const {
+  const Allocation *allocation = find(address);
+  return allocation &&
+         bytes <= allocation->bytes - (uintptr_t(address) - uintptr_t(allocation->base()));
+}
+
+DeviceMemory::Page DeviceMemory::page(uintptr_t address) {
+  auto above = allocations.upper_bound(address + pageBytes - 1);
+  if (above == allocations.begin())
+    return {0, 0, nullptr};
+  Allocation &below = *std::prev(above)->second;
+  uintptr_t begin = uintptr_t(below.base()), end = begin + below.bytes;
+  if (end <= address)
+    return {0, 0, nullptr};
+  return {uint32_t(std::max(begin, address) - address),
+          uint32_t(std::min(end, address + pageBytes) - address),
+          below.written.at(address - uintptr_t(below.memory.data()))};
 }
 
 std::string DeviceMemory::checkAccess(const void *address, uint64_t bytes, bool isStore) {
@@ -72,21 +122,32 @@ std::string DeviceMemory::checkAccess(const void *address, uint64_t bytes, bool 
       return "is to memory that was freed";
     return "is to no device memory";
   }
-  uint64_t offset = uintptr_t(address) - uintptr_t(allocation->memory.data());
-  if (bytes > allocation->memory.bytes() - offset)
-    return "reaches beyond its allocation of " + std::to_string(allocation->memory.bytes()) +
-           " bytes";
-  auto begin = allocation->isWritten.begin() + ptrdiff_t(offset), end = begin + ptrdiff_t(bytes);
-  if (isStore)
-    std::fill(begin, end, true);
-  else if (auto missing = std::find(begin, end, false); missing != end)
-    return "reads byte " + std::to_string(offset + uint64_t(missing - begin)) +
-           " of its allocation, which was never written";
-  return "";
+  if (!contains(address, bytes))
+    return "reaches beyond its allocation of " + std::to_string(allocation->bytes) + " bytes";
+  uint64_t offset = allocation->offsetOf(address);
+  if (isStore) {
+    allocation->written.set(offset, bytes);
+    return "";
+  }
+  uint64_t missing = allocation->written.firstUnwritten(offset, bytes);
+  if (missing == offset + bytes)
+    return "";
+  return "reads byte " + std::to_string(missing - alignment) +
+         " of its allocation, which was never written";
 }
 
 void DeviceMemory::markWritten(const void *address, uint64_t bytes) {
   checkAccess(address, bytes, /*isStore=*/true);
+}
+
+void DeviceMemory::markUnwritten(const void *address, uint64_t bytes) {
+  Allocation *allocation = find(address);
+  allocation->written.unset(allocation->offsetOf(address), bytes);
+}
+
+void DeviceMemory::markCopied(const void *target, const void *source, uint64_t bytes) {
+  Allocation *to = find(target), *from = find(source);
+  to->written.copy(to->offsetOf(target), from->written, from->offsetOf(source), bytes);
 }
 
 } // namespace halfstep::runtime

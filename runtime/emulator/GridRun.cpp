@@ -6,21 +6,28 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
 namespace halfstep::runtime {
 
-static constexpr uint64_t stackBytes = 64 << 10; // of a thread; kernels keep little there
+static constexpr uint64_t stackMark = 0x68616c6673746570; // at the end of each thread's stack
 
-void GridRun::run(const hs_emulated_function &function, void *const *parameters, uint32_t blocks,
-                  uint32_t threadCount) {
+std::string describe(const hs_emulated_function &function) {
+  std::string name = std::string("kernel ") + function.name;
+  return function.nodes && *function.nodes ? name + " (" + function.nodes + ")" : name;
+}
+
+void GridRun::run(const hs_emulated_function &function, const std::vector<void *> &parameters,
+                  uint32_t blocks, uint32_t threadCount, uint64_t dynamicSharedBytes) {
   this->function = &function;
-  this->parameters = parameters;
-  threads = std::vector<Thread>(threadCount);
-  stacks = std::make_unique<Memory>("emulated threads", stackBytes * threadCount);
-  shared = std::make_unique<Memory>("emulated shared memory", function.shared_bytes + 1);
+  this->parameters = &parameters;
+  sharedBytes = function.shared_bytes + dynamicSharedBytes;
+  prepare(threadCount);
+  lines.fill({});
   globalTouches.clear();
+  epoch = 0;
   std::vector<uint32_t> order(blocks);
   std::iota(order.begin(), order.end(), 0);
   std::shuffle(order.begin(), order.end(), random);
@@ -28,15 +35,21 @@ void GridRun::run(const hs_emulated_function &function, void *const *parameters,
     runBlock(block);
 }
 
-void GridRun::runBlock(uint32_t block) {
-  sharedWritten.assign(function->shared_bytes, false);
-  sharedTouches.clear();
-  ++epoch;
-  for (uint32_t i = 0; i < threads.size(); ++i) {
+/// Sees to it that there are as many threads, stacks and bytes of shared memory as a launch needs.
+void GridRun::prepare(uint32_t threadCount) {
+  if (!shared || shared->bytes() < sharedBytes + 1) {
+    shared = std::make_unique<Memory>("emulated shared memory", sharedBytes + 1);
+    sharedWritten = WrittenMap(sharedBytes + 1 + TouchMap::pageBytes);
+  }
+  threads.resize(threadCount);
+  if (!stacks || stacks->bytes() < stackBytes * threadCount)
+    stacks = std::make_unique<Memory>("emulated threads", stackBytes * threadCount);
+  for (uint32_t i = 0; i < threadCount; ++i) {
     Thread &thread = threads[i];
+    std::memcpy(stacks->data() + i * stackBytes, &stackMark, sizeof stackMark);
     thread.thread = i;
-    thread.block = block;
     thread.shared = shared->data();
+    thread.grid = this;
     thread.barrier = [](hs_emulated_thread *self) {
       of(self).state = State::AtBarrier;
       of(self).fiber.wait();
@@ -53,21 +66,32 @@ void GridRun::runBlock(uint32_t block) {
     };
     thread.sync = [](hs_emulated_thread *self, uint32_t members) {
       self->exchange(self, members, 0, 0);
-      ++of(self).synchronised;
-      of(self).syncMembers = members;
+      ++of(self).toucher.warpEpoch;
+      of(self).toucher.members = members;
     };
     thread.access = [](hs_emulated_thread *self, const void *address, uint32_t bytes,
                        uint32_t alignment, uint32_t isStore) {
       of(self).grid->checkAccess(of(self), address, bytes, alignment, isStore);
     };
-    thread.grid = this;
-    thread.synchronised = thread.syncMembers = 0;
+  }
+}
+
+void GridRun::runBlock(uint32_t block) {
+  sharedWritten.clear();
+  for (uint64_t i = 0; i < sharedBytes + TouchMap::pageBytes; i += TouchMap::pageBytes)
+    line(uintptr_t(shared->data()) + i).number = ~uintptr_t(0);
+  sharedTouches.clear();
+  ++epoch;
+  for (uint32_t i = 0; i < threads.size(); ++i) {
+    Thread &thread = threads[i];
+    thread.block = block;
+    thread.toucher = {block * uint32_t(threads.size()) + i, epoch, epoch, 0, 0};
     thread.state = State::Ready;
     thread.fiber.prepare(
         stacks->data() + (i + 1) * stackBytes,
         [](void *argument) {
           Thread &thread = *static_cast<Thread *>(argument);
-          thread.grid->function->kernel(thread.grid->parameters, &thread);
+          thread.grid->function->kernel(thread.grid->parameters->data(), &thread);
           thread.state = State::Done;
         },
         &thread);
@@ -88,9 +112,11 @@ void GridRun::runBlock(uint32_t block) {
     if (other != threads.end())
       fail(*waiting,
            "waits at a barrier that thread " + std::to_string(other->thread) + " never comes to");
-    for (Thread &thread : threads)
-      thread.state = State::Ready;
     ++epoch;
+    for (Thread &thread : threads) {
+      thread.state = State::Ready;
+      thread.toucher.epoch = epoch;
+    }
   }
 }
 
@@ -134,46 +160,108 @@ void GridRun::resume(Thread &thread) {
   thread.fiber.resume();
   if (!problem.empty())
     fail(thread, std::exchange(problem, ""));
+  if (std::memcmp(stacks->data() + thread.thread * stackBytes, &stackMark, sizeof stackMark) != 0)
+    fail(thread, "needs a larger stack than the emulator gives");
 }
 
 void GridRun::fail(const Thread &thread, const std::string &what) {
-  throw Error(std::string("kernel ") + function->name,
-              "block " + std::to_string(thread.block) + ", thread " +
-                  std::to_string(thread.thread) + " " + what);
+  throw Error(describe(*function), "block " + std::to_string(thread.block) + ", thread " +
+                                       std::to_string(thread.thread) + " " + what);
+}
+
+GridRun::Line &GridRun::line(uintptr_t address) {
+  uintptr_t number = address / TouchMap::pageBytes;
+  Line &line = lines[number % lines.size()];
+  if (line.number == number)
+    return line;
+  line.number = number;
+  uintptr_t begin = number * TouchMap::pageBytes;
+  if (isShared(begin)) {
+    uint64_t offset = begin - uintptr_t(shared->data());
+    line.page = {0, uint32_t(std::clamp<int64_t>(sharedBytes - offset, 0, TouchMap::pageBytes)),
+                 sharedWritten.at(offset)};
+    line.touches = &sharedTouches.page(begin);
+  } else {
+    line.page = memory.page(begin);
+    line.touches = line.page.isWritten ? &globalTouches.page(begin) : nullptr;
+  }
+  return line;
 }
 
 void GridRun::checkAccess(Thread &thread, const void *address, uint32_t bytes, uint32_t alignment,
                           bool isStore) {
-  // Nothing can be thrown across a kernel's frames: the thread stays here for good.
-  auto report = [&](const std::string &what) {
-    char text[64];
-    std::snprintf(text, sizeof text, "%s of %u bytes at %p ", isStore ? "store" : "load", bytes,
-                  address);
-    problem = std::string("makes a ") + text + what;
-    thread.fiber.wait();
-  };
-  if (uintptr_t(address) % alignment)
-    return report("is not aligned to " + std::to_string(alignment));
-  uint64_t offset = uint64_t(static_cast<const char *>(address) - shared->data());
-  bool isShared = offset < shared->bytes();
-  if (isShared) {
-    if (offset + bytes > function->shared_bytes)
-      return report("reaches beyond the block's shared memory");
-    auto begin = sharedWritten.begin() + ptrdiff_t(offset), end = begin + bytes;
-    if (isStore)
-      std::fill(begin, end, true);
-    else if (std::find(begin, end, false) != end)
-      return report("reads shared memory that was never written");
-  } else if (std::string what = memory.checkAccess(address, bytes, isStore); !what.empty()) {
-    return report(what);
+  std::string what;
+  if (uintptr_t(address) % alignment) {
+    what = "is not aligned to " + std::to_string(alignment);
+  } else {
+    Line &line = this->line(uintptr_t(address));
+    uint32_t offset = uintptr_t(address) % TouchMap::pageBytes, bit = offset % 64;
+    if (offset >= line.page.begin && offset + bytes <= line.page.end && bit + bytes < 64) {
+      uint64_t mask = ((uint64_t(1) << bytes) - 1) << bit;
+      uint64_t &written = line.page.isWritten[offset / 64];
+      if (isStore)
+        written |= mask;
+      if ((written & mask) == mask) {
+        auto other = line.touches->touch(offset, bytes, thread.toucher, isStore);
+        if (!other)
+          return;
+        what = race(*other);
+      }
+    }
+    if (what.empty())
+      what = problemOf(thread, address, bytes, isStore);
+    if (what.empty())
+      return;
   }
-  uint32_t number = thread.block * uint32_t(threads.size()) + thread.thread;
-  auto &touches = isShared ? sharedTouches : globalTouches;
-  if (auto other = touches.touch(
-          uintptr_t(address), bytes,
-          {number, thread.block, epoch, thread.synchronised, thread.syncMembers}, isStore))
-    return report("races with block " + std::to_string(other->block) + ", thread " +
-                  std::to_string(other->thread % threads.size()) + ": nothing orders the two");
+  // Nothing can be thrown across a kernel's frames: the thread stays here for good.
+  char text[64];
+  std::snprintf(text, sizeof text, "makes a %s of %u bytes at %p", isStore ? "store" : "load",
+                bytes, address);
+  problem = text + parameterNear(address) + " that " + what;
+  thread.fiber.wait();
+}
+
+/// What is wrong with an access that is wrong, or that lies across pages or words.
+std::string GridRun::problemOf(Thread &thread, const void *address, uint32_t bytes, bool isStore) {
+  uintptr_t at = uintptr_t(address), end = at + bytes;
+  if (isShared(at)) {
+    uint64_t offset = at - uintptr_t(shared->data());
+    if (offset + bytes > sharedBytes)
+      return "reaches beyond the block's shared memory";
+    if (isStore)
+      sharedWritten.set(offset, bytes);
+    else if (sharedWritten.firstUnwritten(offset, bytes) != offset + bytes)
+      return "reads shared memory that was never written";
+  } else if (std::string what = memory.checkAccess(address, bytes, isStore); !what.empty()) {
+    return what;
+  }
+  while (at < end) {
+    uintptr_t next = std::min(end, (at / TouchMap::pageBytes + 1) * TouchMap::pageBytes);
+    auto other = line(at).touches->touch(at % TouchMap::pageBytes, uint32_t(next - at),
+                                         thread.toucher, isStore);
+    if (other)
+      return race(*other);
+    at = next;
+  }
+  return "";
+}
+
+std::string GridRun::race(uint32_t other) const {
+  return "races with block " + std::to_string(other / threads.size()) + ", thread " +
+         std::to_string(other % threads.size()) + ": nothing orders the two";
+}
+
+/// Which parameter the address is behind: the nearest.
+std::string GridRun::parameterNear(const void *address) const {
+  size_t nearest = parameters->size();
+  for (size_t i = 0; i < parameters->size(); ++i)
+    if (uintptr_t((*parameters)[i]) <= uintptr_t(address) &&
+        (nearest == parameters->size() || (*parameters)[i] > (*parameters)[nearest]))
+      nearest = i;
+  if (nearest == parameters->size() || isShared(uintptr_t(address)))
+    return "";
+  uint64_t offset = uintptr_t(address) - uintptr_t((*parameters)[nearest]);
+  return " (parameter " + std::to_string(nearest) + " + " + std::to_string(offset) + ")";
 }
 
 } // namespace halfstep::runtime

@@ -4,6 +4,8 @@
 // each until it waits; within a warp the lanes follow each other. The order comes from a seed, and
 // no result may depend on it.
 //
+// Every access is checked, so what is known of the pages that a launch touches is kept at hand.
+//
 //===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_EMULATOR_GRIDRUN_H
 #define HALFSTEP_RUNTIME_EMULATOR_GRIDRUN_H
@@ -11,31 +13,48 @@
 #include "runtime/emulation_abi.h"
 #include "runtime/emulator/DeviceMemory.h"
 #include "runtime/emulator/Fiber.h"
+#include "runtime/emulator/TouchMap.h"
 
+#include <array>
 #include <random>
 
 namespace halfstep::runtime {
+
+/// `kernel NAME (NODES)`, for messages.
+std::string describe(const hs_emulated_function &function);
 
 class GridRun {
 public:
   GridRun(DeviceMemory &memory, uint64_t seed) : memory(memory), random(seed) {}
 
-  /// Runs all blocks. Throws what is wrong with an access, a barrier or an exchange, naming the
-  /// kernel, block, thread and address.
-  void run(const hs_emulated_function &function, void *const *parameters, uint32_t blocks,
-           uint32_t threads);
+  /// Runs all blocks; each has `dynamicSharedBytes` besides what the function declares. Throws what
+  /// is wrong with an access, a barrier or an exchange, naming the kernel, block, thread, address
+  /// and the parameter that the address is near to.
+  void run(const hs_emulated_function &function, const std::vector<void *> &parameters,
+           uint32_t blocks, uint32_t threads, uint64_t dynamicSharedBytes = 0);
+
+  /// What the launch touched.
+  const TouchMap &touched() const { return globalTouches; }
 
 private:
   static constexpr uint32_t lanes = 32;
+  static constexpr uint64_t stackBytes = 64 << 10; // of a thread; kernels keep little there
   enum class State { Ready, AtExchange, AtBarrier, Done };
   struct Thread : hs_emulated_thread {
     GridRun *grid;
     Fiber fiber;
     State state;
     uint32_t members, partner, given, received; // of an exchange
-    uint32_t synchronised, syncMembers;         // how often, and last with whom
+    Toucher toucher;
+  };
+  /// A page that was touched lately.
+  struct Line {
+    uintptr_t number = ~uintptr_t(0);
+    DeviceMemory::Page page{};
+    TouchMap::Page *touches = nullptr;
   };
 
+  void prepare(uint32_t threadCount);
   void runBlock(uint32_t block);
   void runWarp(uint32_t first, uint32_t end);
   void receive(Thread &thread, uint32_t first, uint32_t end);
@@ -43,17 +62,26 @@ private:
   [[noreturn]] void fail(const Thread &thread, const std::string &what);
   void checkAccess(Thread &thread, const void *address, uint32_t bytes, uint32_t alignment,
                    bool isStore);
+  std::string problemOf(Thread &thread, const void *address, uint32_t bytes, bool isStore);
+  Line &line(uintptr_t address);
+  bool isShared(uintptr_t address) const {
+    return address - uintptr_t(shared->data()) < shared->bytes();
+  }
+  std::string parameterNear(const void *address) const;
+  std::string race(uint32_t other) const;
 
   static Thread &of(hs_emulated_thread *self) { return *static_cast<Thread *>(self); }
 
   DeviceMemory &memory;
   std::mt19937_64 random;
   const hs_emulated_function *function = nullptr;
-  void *const *parameters = nullptr;
+  const std::vector<void *> *parameters = nullptr;
   std::vector<Thread> threads;
   std::unique_ptr<Memory> stacks, shared;
-  std::vector<bool> sharedWritten;
+  uint64_t sharedBytes = 0;
+  WrittenMap sharedWritten{0};
   TouchMap sharedTouches, globalTouches;
+  std::array<Line, 256> lines; // by the page's number
   uint32_t epoch = 0;
   std::string problem; // of the thread that cannot go on
 };

@@ -48,10 +48,11 @@ private:
   void launch(GroupOp group, ArrayRef<void *> addresses, runtime::GridRun &device) {
     const Function &function = functions[group.getSymName().str()];
     hs_emulated_function emulated{group.getSymName().data(), function.kernel,
-                                  uint64_t(function.sharedBytes)};
+                                  uint64_t(function.sharedBytes), nullptr};
     std::string name = group.getSymName().str();
     emulated.name = name.c_str();
-    device.run(emulated, addresses.data(), function.grid.blocks, function.grid.threads);
+    device.run(emulated, {addresses.begin(), addresses.end()}, function.grid.blocks,
+               function.grid.threads);
   }
 
   OwningOpRef<ModuleOp> split;

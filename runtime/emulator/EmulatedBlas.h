@@ -1,0 +1,32 @@
+//===- EmulatedBlas.h - What the handles of cuBLASLt stand for ----------------------*- C++ -*-===//
+#ifndef HALFSTEP_RUNTIME_EMULATOR_EMULATEDBLAS_H
+#define HALFSTEP_RUNTIME_EMULATOR_EMULATEDBLAS_H
+
+#include "runtime/emulator/MatrixProduct.h"
+
+namespace halfstep::runtime {
+
+/// cublasLtMatmulDesc_t
+struct MatmulDescriptionState {
+  int computeType, scaleType;
+  int32_t transposeA = cuda::operationNone, transposeB = cuda::operationNone;
+  uint32_t epilogue = cuda::epilogueDefault;
+  const void *bias = nullptr;
+  int32_t biasType = -1; // D's
+};
+
+/// cublasLtMatmulPreference_t
+struct MatmulPreferenceState {
+  uint64_t maxWorkspaceBytes = 0;
+  uint32_t reductionSchemes = ~uint32_t(0); // all
+};
+
+/// The one algorithm there is for a product, as the library's opaque one holds it.
+struct EmulatedAlgorithm {
+  uint64_t problem; // which product it is for
+  uint64_t workspaceBytes;
+};
+
+} // namespace halfstep::runtime
+
+#endif
