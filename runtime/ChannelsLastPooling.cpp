@@ -1,4 +1,5 @@
-//===- ChannelsLastPooling.cpp - Pooling whose channels lie together --------------------------===//
+//===- ChannelsLastPooling.cpp - Pooling whose channels lie together
+//--------------------------===//
 
 #include "runtime/ChannelsLastPooling.h"
 
@@ -16,18 +17,15 @@ static constexpr int64_t mostChannels = 64;
 ChannelsLastPooling::ChannelsLastPooling(const hs_pool &pool, WorkerMemory &scratch)
     : pool(pool), scratch(scratch) {
   const hs_window &window = pool.window;
-  for (int i = 0; i < 3; ++i) {
-    readers[i] = readersOf(window, i);
+  for (int i = 0; i < 3; ++i)
     for (int64_t output = 0; output < window.output[i]; ++output) {
       int64_t start = output * window.stride[i] - window.pad[i];
       Range counted = pointsInside(window, i, start, -pool.counted_front[i],
                                    window.input[i] + pool.counted_behind[i]);
       counts[i].push_back(counted.last - counted.first);
     }
-  }
   if (isAdjoint()) // a row of sums
-    scratch.reserve(uint64_t(window.input[2] * mostChannels) *
-                    (pool.type == HS_F64 ? sizeof(double) : sizeof(float)));
+    scratch.reserve(uint64_t(window.input[2] * mostChannels) * sizeof(double));
 }
 
 int64_t ChannelsLastPooling::units() const {
@@ -49,7 +47,7 @@ public:
     dy = static_cast<const Storage *>(buffers[hasTwo ? 1 : 0]);
     result = static_cast<Storage *>(buffers[hasTwo ? 2 : 1]);
     if (of.isAdjoint())
-      sums = reinterpret_cast<Number *>(of.scratch.at(ThreadPool::workerIndex()));
+      sums = reinterpret_cast<double *>(of.scratch.at(ThreadPool::workerIndex()));
   }
 
   WITH_AVX2 void run(int64_t unit) const {
@@ -79,13 +77,14 @@ private:
     return output * window.stride[dimension] - window.pad[dimension];
   }
 
-  Number divisor(int64_t plane, int64_t row, int64_t column) const {
+  double divisor(int64_t plane, int64_t row, int64_t column) const {
     int64_t count =
         of.counts[0][size_t(plane)] * of.counts[1][size_t(row)] * of.counts[2][size_t(column)];
-    return Number(std::max<int64_t>(1, count));
+    return double(std::max<int64_t>(1, count));
   }
 
-  /// The first maximum under the window at one output, by channel: its number, and its point or -1.
+  /// The first maximum under the window at one output, by channel: its number,
+  /// and its point or -1.
   WITH_AVX2 void maximum(const Storage *from, const int64_t (&output)[3], int64_t count,
                          Number *best, Number *place) const {
     std::fill_n(best, count, -std::numeric_limits<Number>::infinity());
@@ -131,9 +130,9 @@ private:
   }
 
   WITH_AVX2 void average(const Storage *from, const int64_t (&output)[3], int64_t count,
-                         Number *sum) const {
-    std::fill_n(sum, count, Number(0));
+                         Number *y) const {
     Number read[mostChannels];
+    double sum[mostChannels] = {};
     Range inside[3] = {points(0, output[0]), points(1, output[1]), points(2, output[2])};
     for (int64_t i = inside[0].first; i < inside[0].last; ++i)
       for (int64_t j = inside[1].first; j < inside[1].last; ++j)
@@ -142,29 +141,31 @@ private:
           for (int64_t c = 0; c < count; ++c)
             sum[c] += read[c];
         }
-    Number by = divisor(output[0], output[1], output[2]);
+    double by = divisor(output[0], output[1], output[2]);
     for (int64_t c = 0; c < count; ++c)
-      sum[c] /= by;
+      y[c] = Number(sum[c] / by);
   }
 
-  /// A row of x: the windows that read it, in order. A window's points follow each other as its
-  /// outputs do, backwards.
+  /// A row of x: the windows that read it, in order. A window's points follow
+  /// each other as its outputs do, backwards.
   WITH_AVX2 void adjointRow(int64_t image, int64_t plane, int64_t row, int64_t channel,
                             int64_t count, Storage *dx) const {
-    std::fill_n(sums, window.input[2] * count, Number(0));
+    std::fill_n(sums, window.input[2] * count, 0.0);
     for (int64_t i = window.kernel[0]; i-- > 0;)
       for (int64_t j = window.kernel[1]; j-- > 0;) {
-        int64_t outPlane = of.readers[0][size_t(plane * window.kernel[0] + i)];
-        int64_t outRow = of.readers[1][size_t(row * window.kernel[1] + j)];
+        int64_t outPlane = readerOf(window, 0, plane, i), outRow = readerOf(window, 1, row, j);
         if (outPlane >= 0 && outRow >= 0)
           addWindows(image, outPlane, outRow, i * window.kernel[1] + j, channel, count);
       }
-    for (int64_t column = 0; column < window.input[2]; ++column)
-      convertRow(sums + column * count, 1, count, dx + column * channels);
+    Number rounded[mostChannels];
+    for (int64_t column = 0; column < window.input[2]; ++column) {
+      std::copy_n(sums + column * count, count, rounded);
+      convertRow(rounded, 1, count, dx + column * channels);
+    }
   }
 
-  /// Adds what the windows of a row of outputs give to a row of x, which they read with the points
-  /// of row `pointRow` of the window.
+  /// Adds what the windows of a row of outputs give to a row of x, which they
+  /// read with the points of row `pointRow` of the window.
   WITH_AVX2 void addWindows(int64_t image, int64_t plane, int64_t row, int64_t pointRow,
                             int64_t channel, int64_t count) const {
     const Storage *from = dy +
@@ -172,26 +173,22 @@ private:
                               window.output[2] * channels +
                           channel;
     Number read[mostChannels], best[mostChannels], place[mostChannels];
+    double share[mostChannels];
     for (int64_t column = 0; column < window.output[2]; ++column, from += channels) {
       int64_t output[3] = {plane, row, column};
       convertRow(from, 1, count, read);
-      if (pool.kind == HS_POOL_MAX_GRADIENT) {
+      bool isMaximum = pool.kind == HS_POOL_MAX_GRADIENT;
+      if (isMaximum)
         maximum(inputs(image, channel), output, count, best, place);
-      } else {
-        Number by = divisor(plane, row, column);
-        for (int64_t c = 0; c < count; ++c)
-          read[c] /= by;
-      }
+      double by = isMaximum ? 1 : divisor(plane, row, column);
+      for (int64_t c = 0; c < count; ++c)
+        share[c] = read[c] / by;
       Range inside = points(2, column);
       for (int64_t k = inside.first; k < inside.last; ++k) {
-        Number *to = sums + (startOf(2, column) + k * window.dilation[2]) * count;
+        double *to = sums + (startOf(2, column) + k * window.dilation[2]) * count;
         Number point = Number(pointRow * window.kernel[2] + k);
-        if (pool.kind == HS_POOL_MAX_GRADIENT)
-          for (int64_t c = 0; c < count; ++c)
-            to[c] += place[c] == point ? read[c] : Number(0);
-        else
-          for (int64_t c = 0; c < count; ++c)
-            to[c] += read[c];
+        for (int64_t c = 0; c < count; ++c)
+          to[c] += !isMaximum || place[c] == point ? share[c] : 0.0;
       }
     }
   }
@@ -202,7 +199,7 @@ private:
   const int64_t channels;
   const Storage *x, *dy;
   Storage *result;
-  Number *sums = nullptr; // of a row of x
+  double *sums = nullptr; // of a row of x
 };
 
 template <typename Storage, typename Number, bool HasTwo>

@@ -46,9 +46,8 @@ private:
 
   const hs_pool &pool;
   WorkerMemory &scratch;
-  // For each spatial dimension: the readers of Window.h, and how many points of the window at an
-  // output count for an average.
-  std::vector<int64_t> readers[3], counts[3];
+  // For each spatial dimension: how many points of the window at an output count for an average.
+  std::vector<int64_t> counts[3];
 };
 
 } // namespace halfstep::runtime

@@ -66,8 +66,9 @@ bool DepthwiseConvolution::matches(const hs_conv &conv) {
 DepthwiseConvolution::DepthwiseConvolution(const hs_conv &conv, WorkerMemory &scratch)
     : conv(conv), scratch(scratch), points(volumeOf(conv.window.kernel)),
       inputs(volumeOf(conv.window.input)), outputs(volumeOf(conv.window.output)) {
-  for (int i = 0; i < 3; ++i)
-    readers[i] = readersOf(conv.window, i);
+  if (conv.kind == HS_CONV_INPUT_GRADIENT)
+    for (int i = 0; i < 3; ++i)
+      readers[i] = readersOf(conv.window, i);
   // The filters, points first; or the sums of a block of channels.
   uint64_t numberBytes = numberType(conv) == HS_F64 ? sizeof(double) : sizeof(float);
   scratch.reserve(uint64_t(points) * numberBytes *

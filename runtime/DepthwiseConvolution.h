@@ -41,8 +41,8 @@ private:
   const hs_conv conv;
   WorkerMemory &scratch;
   const int64_t points, inputs, outputs; // of the window, of an image of x, of an image of y
-  // For each spatial dimension, by position of x and point of the window: the output whose point
-  // reads that position, or -1.
+  // Of an input gradient, for each spatial dimension, by position of x and point of the window: the
+  // output whose point reads that position, or -1.
   std::vector<int64_t> readers[3];
 };
 

@@ -1,7 +1,11 @@
-//===- Pooling.cpp - Maxima and means under a sliding window ----------------------------------===//
+//===- Pooling.cpp - Maxima and means under a sliding window
+//----------------------------------===//
 //
-// Pooling goes point by point of the window, over whole rows of outputs: loops that a compiler
-// vectorises. The adjoints, whose windows add to the same places, go window by window.
+// Pooling goes point by point of the window, over whole rows of outputs: loops
+// that a compiler vectorises. The adjoints, whose windows add to the same
+// places, go window by window. Sums are f64 and are rounded once: a window may
+// be a whole image, and a running f32 sum of 70,000 equal numbers is off by
+// more than 16 bits forgive.
 //
 //===------------------------------------------------------------------------------------------===//
 
@@ -41,8 +45,8 @@ struct Window {
   int64_t start[3]; // the position of the window's first point
   Range points[3];
 
-  /// Calls `visit(index, count)` for each row of points: the index of the first in the plane, and
-  /// how many follow each other `dilation` apart.
+  /// Calls `visit(index, count)` for each row of points: the index of the first
+  /// in the plane, and how many follow each other `dilation` apart.
   template <typename Visit> void forEachRow(Visit visit) const {
     auto position = [&](int dimension, int64_t k) {
       return start[dimension] + k * shape.dilation[dimension];
@@ -57,7 +61,8 @@ struct Window {
 
 } // namespace
 
-/// Calls `visit(window, divisor)` for every output in order; the divisor is an average's.
+/// Calls `visit(window, divisor)` for every output in order; the divisor is an
+/// average's.
 template <typename Visit> static void forEachWindow(const hs_pool &pool, Visit visit) {
   Window at{pool.window, {}, {}};
   int64_t counts[3];
@@ -83,10 +88,11 @@ template <typename Visit> static void forEachWindow(const hs_pool &pool, Visit v
   }
 }
 
-template <typename T> WITH_AVX2 static void averagePlane(const hs_pool &pool, const T *x, T *y) {
+template <typename T>
+WITH_AVX2 static void averagePlane(const hs_pool &pool, const T *x, double *y) {
   const hs_window &window = pool.window;
   int64_t outputs = volumeOf(window.output), step = window.stride[2];
-  std::fill_n(y, outputs, T(0));
+  std::fill_n(y, outputs, 0.0);
   forEachPoint(window, [&](const int64_t(&k)[3]) {
     forEachRow(window, k, 0, outputs, [&](const WindowRow &row) {
       const T *from = x + row.input;
@@ -94,13 +100,13 @@ template <typename T> WITH_AVX2 static void averagePlane(const hs_pool &pool, co
         y[row.output + i] += *from;
     });
   });
-  forEachWindow(pool, [&](const Window &, int64_t divisor) { *y++ /= T(divisor); });
+  forEachWindow(pool, [&](const Window &, int64_t divisor) { *y++ /= double(divisor); });
 }
 
 template <typename T>
-static void maximumGradientPlane(const hs_pool &pool, const T *x, const T *dy, T *dx) {
+static void maximumGradientPlane(const hs_pool &pool, const T *x, const T *dy, double *dx) {
   const hs_window &window = pool.window;
-  std::fill_n(dx, volumeOf(window.input), T(0));
+  std::fill_n(dx, volumeOf(window.input), 0.0);
   forEachWindow(pool, [&](const Window &at, int64_t) {
     T best = 0;
     int64_t place = -1; // a window that lies in the padding alone has none
@@ -117,11 +123,12 @@ static void maximumGradientPlane(const hs_pool &pool, const T *x, const T *dy, T
   });
 }
 
-template <typename T> static void averageGradientPlane(const hs_pool &pool, const T *dy, T *dx) {
+template <typename T>
+static void averageGradientPlane(const hs_pool &pool, const T *dy, double *dx) {
   const hs_window &window = pool.window;
-  std::fill_n(dx, volumeOf(window.input), T(0));
+  std::fill_n(dx, volumeOf(window.input), 0.0);
   forEachWindow(pool, [&](const Window &at, int64_t divisor) {
-    T share = *dy++ / T(divisor);
+    double share = *dy++ / double(divisor);
     at.forEachRow([&](int64_t index, int64_t count) {
       for (int64_t i = 0; i < count; ++i)
         dx[index + i * window.dilation[2]] += share;
@@ -136,8 +143,10 @@ template <typename T> static void averageGradientPlane(const hs_pool &pool, cons
 Pooling::Pooling(const hs_pool &pool, WorkerMemory &scratch)
     : pool(pool), scratch(scratch), inputs(volumeOf(pool.window.input)),
       outputs(volumeOf(pool.window.output)) {
-  if (pool.type == HS_F16 || pool.type == HS_BF16)
-    scratch.reserve(uint64_t(2 * inputs + outputs) * sizeof(float));
+  bool isAdjoint = pool.kind == HS_POOL_MAX_GRADIENT || pool.kind == HS_POOL_AVERAGE_GRADIENT;
+  bool isNarrow = pool.type == HS_F16 || pool.type == HS_BF16;
+  scratch.reserve(uint64_t(isAdjoint ? inputs : outputs) * sizeof(double) +
+                  (isNarrow ? uint64_t(inputs + outputs) * sizeof(float) : 0));
 }
 
 int64_t Pooling::grain() const {
@@ -149,28 +158,29 @@ template <typename Storage, typename Number, uint32_t Kind>
 void Pooling::run(void *const *buffers, int64_t lo, int64_t hi) {
   constexpr bool isAdjoint = Kind == HS_POOL_MAX_GRADIENT || Kind == HS_POOL_AVERAGE_GRADIENT;
   constexpr int result = Kind == HS_POOL_MAX_GRADIENT ? 2 : 1;
+  using Result = std::conditional_t<Kind == HS_POOL_MAX, Number,
+                                    double>; // a maximum is no sum
+  constexpr bool isInPlace = std::is_same_v<Storage, Result>;
   auto &self = *static_cast<const Pooling *>(buffers[result + 1]);
   int64_t inputs = self.inputs, outputs = self.outputs, resultSize = isAdjoint ? inputs : outputs;
   for (int64_t plane = lo; plane < hi; ++plane) {
-    [[maybe_unused]] Number *free = nullptr; // scratch memory
+    auto *stored = static_cast<Storage *>(buffers[result]) + plane * resultSize;
+    Result *computed;
+    if constexpr (isInPlace)
+      computed = stored;
+    else
+      computed = reinterpret_cast<Result *>(self.scratch.at(ThreadPool::workerIndex()));
+    [[maybe_unused]] auto *free = reinterpret_cast<Number *>(computed + resultSize);
     auto read = [&](int i, int64_t size) -> const Number * {
-      auto *stored = static_cast<const Storage *>(buffers[i]) + plane * size;
+      auto *operand = static_cast<const Storage *>(buffers[i]) + plane * size;
       if constexpr (std::is_same_v<Storage, Number>) {
-        return stored;
+        return operand;
       } else {
         for (int64_t j = 0; j < size; ++j)
-          free[j] = widen(stored[j]);
+          free[j] = widen(operand[j]);
         return std::exchange(free, free + size);
       }
     };
-    auto *stored = static_cast<Storage *>(buffers[result]) + plane * resultSize;
-    Number *computed;
-    if constexpr (std::is_same_v<Storage, Number>) {
-      computed = stored;
-    } else {
-      computed = reinterpret_cast<Number *>(self.scratch.at(ThreadPool::workerIndex()));
-      free = computed + resultSize;
-    }
 
     if constexpr (Kind == HS_POOL_MAX)
       maximumPlane(self.pool.window, read(0, inputs), computed);
@@ -181,9 +191,9 @@ void Pooling::run(void *const *buffers, int64_t lo, int64_t hi) {
     else
       averageGradientPlane(self.pool, read(0, outputs), computed);
 
-    if constexpr (!std::is_same_v<Storage, Number>)
+    if constexpr (!isInPlace)
       for (int64_t j = 0; j < resultSize; ++j)
-        narrow(computed[j], stored[j]);
+        narrow(Number(computed[j]), stored[j]);
   }
 }
 

@@ -8,7 +8,7 @@
 namespace halfstep::runtime {
 
 /// A pooling or its adjoint, of fixed shape, ready to run. Planes of 16 bits are widened into
-/// scratch memory, computed in f32 and rounded once.
+/// scratch memory; sums are f64 there.
 class Pooling {
 public:
   /// Reserves scratch for every worker.

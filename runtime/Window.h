@@ -44,17 +44,21 @@ inline Range pointsInside(const hs_window &window, int dimension, int64_t start,
   return {std::min(first, last), last};
 }
 
-/// By position of x and point of the window, of one dimension: the output whose point reads that
-/// position, or -1.
+/// The output of one dimension whose point `k` of the window reads `position` of x, or -1.
+inline int64_t readerOf(const hs_window &window, int dimension, int64_t position, int64_t k) {
+  int64_t stride = window.stride[dimension];
+  int64_t start = position + window.pad[dimension] - k * window.dilation[dimension];
+  bool isRead = start >= 0 && start % stride == 0 && start / stride < window.output[dimension];
+  return isRead ? start / stride : -1;
+}
+
+/// By position of x and point of the window: the readers of one dimension. As many as both
+/// multiplied, which a window as large as a large x makes too many.
 inline std::vector<int64_t> readersOf(const hs_window &window, int dimension) {
   std::vector<int64_t> readers;
-  int64_t stride = window.stride[dimension];
   for (int64_t position = 0; position < window.input[dimension]; ++position)
-    for (int64_t k = 0; k < window.kernel[dimension]; ++k) {
-      int64_t start = position + window.pad[dimension] - k * window.dilation[dimension];
-      bool isRead = start >= 0 && start % stride == 0 && start / stride < window.output[dimension];
-      readers.push_back(isRead ? start / stride : -1);
-    }
+    for (int64_t k = 0; k < window.kernel[dimension]; ++k)
+      readers.push_back(readerOf(window, dimension, position, k));
   return readers;
 }
 

@@ -117,6 +117,20 @@ std::vector<Case> reductions() {
                        {{"x", 65504}},
                        op == "softmax" ? 0x1p-10 : -10 * std::log(2),
                        1e-2});
+  // A row of equal numbers deviates by nothing, which leaves the bias.
+  for (auto [name, x] :
+       {std::pair{"LayerNorm", "2x70001xf16"}, {"LayerNormUnsplit", "80x10007xf16"}}) {
+    std::string scale = std::string(x).substr(std::string(x).find('x') + 1);
+    cases.push_back(
+        {name,
+         x,
+         {{"x", x}, {"scale", scale}, {"bias", scale}},
+         typed("%y = train.normalise %x, %scale, %bias {axes = array<i64: 1>, epsilon = "
+               "1.0e-5 : f64}",
+               {x, scale, scale}, x),
+         {{"x", 65504}, {"bias", 0.5}},
+         0.5});
+  }
   for (auto [op, expected] : {std::pair{"mse_loss", 70000.0}, {"mse_loss_mean", 1}})
     cases.push_back({op,
                      "f32",
@@ -179,6 +193,19 @@ std::vector<Case> products() {
                          {"1x4352x5x5xf16", "2x4352x4x4xf16"}, "1x2x2x2xf16"),
                    {{"w", 0x1p-5}},
                    2176});
+  // One window of all, next to a convolution of one point, so that either layout has it.
+  cases.push_back({"WholeAveragePool",
+                   "1x16x1x1xf16",
+                   {{"x", "1x16x280x250xf16"}, {"w", "16x16x1x1xf16"}},
+                   typed("%c = train.conv %x, %w {strides = array<i64: 1, 1>, dilations = "
+                         "array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, groups = 1 : i64}",
+                         {"1x16x280x250xf16", "16x16x1x1xf16"}, "1x16x280x250xf16") +
+                       typed("%y = train.average_pool %c {kernel = array<i64: 280, 250>, strides = "
+                             "array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, "
+                             "0, 0, 0>, countedPads = array<i64: 0, 0, 0, 0>}",
+                             {"1x16x280x250xf16"}, "1x16x1x1xf16"),
+                   {{"x", 4094}},
+                   65504});
   cases.push_back({"AveragePool",
                    "1x1x65905xf16",
                    {{"x", "1x1x70000xf16"}},
@@ -250,8 +277,8 @@ std::vector<Case> adjoints() {
 
 class Accumulator : public testing::TestWithParam<Case> {};
 
-TEST_P(Accumulator, IsF32) {
-  const Case &sample = GetParam();
+void check(const Case &sample, Layout layout) {
+  SCOPED_TRACE("layout " + std::to_string(int(layout)));
   bool differentiates = !sample.gradientOf.empty();
   std::string arguments;
   for (auto &[name, type] : sample.operands)
@@ -262,6 +289,7 @@ TEST_P(Accumulator, IsF32) {
                        "> {train.output = \"y\"}) {\n" + sample.body + "return %y : tensor<" +
                        sample.result + ">\n}\n";
   ProgramOptions options;
+  options.layout = layout;
   if (differentiates) {
     // The loss is the mean over y: its scale makes up for the division.
     double elements = 1;
@@ -297,6 +325,15 @@ TEST_P(Accumulator, IsF32) {
   }
   for (double result : results)
     ASSERT_NEAR(result, sample.expected, sample.tolerance);
+}
+
+TEST_P(Accumulator, IsF32) {
+  const Case &sample = GetParam();
+  auto has = [&](const char *op) { return sample.body.find(op) != std::string::npos; };
+  if (!has("train.conv") && !has("_pool"))
+    return check(sample, Layout::ByCost);
+  check(sample, Layout::ChannelsFirst);
+  check(sample, Layout::ChannelsLast);
 }
 
 auto nameOf = [](const auto &info) { return info.param.name; };

@@ -161,6 +161,51 @@ const PoolCase poolCases[] = {
 INSTANTIATE_TEST_SUITE_P(Shapes, Pool, testing::ValuesIn(poolCases),
                          [](const auto &info) { return info.param.name; });
 
+/// A mean of 65504s is 65504, however many there are: the next number of f16 is infinite. Shares of
+/// windows that overlap add up to as much.
+TEST(Pool, LargeWindowsDoNotDrift) {
+  constexpr int64_t size = 70000, overlapping = 6000;
+  for (uint32_t type : {HS_F16, HS_F32})
+    for (uint32_t channelsLast : {0, 1}) {
+      SCOPED_TRACE("type " + std::to_string(type) + ", channels last " +
+                   std::to_string(channelsLast));
+      hs_pool whole{HS_POOL_AVERAGE,
+                    type,
+                    channelsLast,
+                    1,
+                    3,
+                    windowOf({1, 1, size}, {{1, 1, size}}),
+                    {},
+                    {}};
+      std::string x = encode(std::vector<double>(3 * size, 65504), type);
+      size_t number = encode({0}, type).size();
+      auto y = decode(runEntry(HS_POOL, &whole, {x}, 3 * number, 1), type);
+      EXPECT_EQ(y, std::vector<double>(3, 65504));
+      for (hs_pool_kind kind : {HS_POOL_AVERAGE_GRADIENT, HS_POOL_MAX_GRADIENT}) {
+        // The number in the middle is in every window, and the largest.
+        constexpr int64_t inputs = 2 * overlapping - 1, middle = overlapping - 1;
+        hs_pool pool{uint32_t(kind),
+                     type,
+                     channelsLast,
+                     1,
+                     1,
+                     windowOf({1, 1, inputs}, {{1, 1, overlapping}}),
+                     {},
+                     {}};
+        std::vector<double> numbers(inputs, 0.0);
+        numbers[middle] = 1;
+        bool isMaximum = kind == HS_POOL_MAX_GRADIENT;
+        double each = !isMaximum ? 65504 : type == HS_F16 ? 2047 * 0x1p-9 : double(1 / 3.0f);
+        std::vector<std::string> operands{encode(std::vector<double>(overlapping, each), type)};
+        if (isMaximum)
+          operands.insert(operands.begin(), encode(numbers, type));
+        auto dx = decode(runEntry(HS_POOL, &pool, operands, inputs * number, 1), type);
+        double expected = isMaximum ? each * overlapping : 65504;
+        EXPECT_NEAR(dx[middle], expected, expected * (type == HS_F16 ? 0x1p-11 : 0x1p-24));
+      }
+    }
+}
+
 TEST(Pool, NotANumberIsTheMaximumAndGetsTheAdjoint) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double low = -std::numeric_limits<double>::infinity();
