@@ -29,6 +29,15 @@ static std::string storedName(const hs_tensor &tensor) {
   return tensor.role == HS_PARAMETER ? tensor.name : std::string("halfstep/") + tensor.name;
 }
 
+/// Whether a tensor of that name is of the loss scale, which only some precision modes have: a run
+/// may be resumed in a mode that begins one, or that needs none.
+static bool isOfLossScale(const std::string &storedName) {
+  static const std::set<std::string> names = {"halfstep/scale",           "halfstep/growth",
+                                              "halfstep/growth_factor",   "halfstep/backoff_factor",
+                                              "halfstep/growth_interval", "halfstep/max_skips"};
+  return names.count(storedName) > 0;
+}
+
 template <typename Visitor> static void forEachStored(const Session &session, Visitor visit) {
   const hs_artefact &artefact = session.artefact();
   for (uint64_t i = 0; i < artefact.tensor_count; ++i)
@@ -59,12 +68,13 @@ static std::vector<std::string> findDifferences(const Session &session,
     std::string name = *known.insert(storedName(tensor)).first;
     const NamedTensor *stored = checkpoint.find(name);
     std::string here = stored ? describe(stored->type, stored->shape) : "missing";
-    if (here != describe(tensor))
+    bool begins = !stored && isOfLossScale(name);
+    if (here != describe(tensor) && !begins)
       differences.push_back("tensor '" + name + "' is " + here + " in it, " + describe(tensor) +
                             " in the model");
   });
   for (const NamedTensor &stored : checkpoint.tensors())
-    if (known.count(stored.name) == 0)
+    if (known.count(stored.name) == 0 && !isOfLossScale(stored.name))
       differences.push_back("tensor '" + stored.name + "' is " +
                             describe(stored.type, stored.shape) + " in it, missing in the model");
   return differences;
@@ -98,7 +108,10 @@ Metadata restoreCheckpoint(Session &session, const std::string &path) {
   checkSameRun(session, checkpoint);
   session.clear();
   forEachStored(session, [&](const hs_tensor &tensor) {
-    session.write(tensor, checkpoint.find(storedName(tensor))->data);
+    if (const NamedTensor *stored = checkpoint.find(storedName(tensor)))
+      session.write(tensor, stored->data);
+    else // of a loss scale that begins here
+      session.writeScalar(tensor, tensor.initial);
   });
   session.run(HS_INIT);
   return checkpoint.metadata();

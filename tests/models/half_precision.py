@@ -15,6 +15,20 @@ from support import Program, halfstep, logged, output, run
 BOUNDS = {"fp16": 5e-3, "bf16": 2e-2}
 
 
+def tensors(path):
+    """The f32 and f64 tensors of a checkpoint by name."""
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:8 + length])
+    header.pop("__metadata__")
+    types = {"F32": "<f4", "F64": "<f8"}
+    return {name: numpy.frombuffer(content[8 + length:], types[entry["dtype"]],
+                                   count=(entry["data_offsets"][1] - entry["data_offsets"][0]) //
+                                   numpy.dtype(types[entry["dtype"]]).itemsize,
+                                   offset=entry["data_offsets"][0]).reshape(entry["shape"])
+            for name, entry in header.items()}
+
+
 class HalfPrecisionTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -238,6 +252,33 @@ class HalfPrecisionTest(unittest.TestCase):
         run(command, *program.data(), "--steps", 20, "--save", part)
         run(command, *program.data(), "--steps", 40, "--resume", part, "--save", part)
         self.assertEqual(whole.read_bytes(), part.read_bytes())
+
+    def test_a_run_goes_on_in_another_mode(self):
+        """From fp32 to fp16 the loss scale begins at its initial value, and back it is left out;
+        weights, slots and counters go on. Adam's first steps from slots of zero are of lr for every
+        weight, far from those that follow sixty others."""
+        program = Program("mlp10", self.folder)
+        start, whole, on = (self.folder / f"{name}.safetensors" for name in ("start", "whole", "on"))
+        log = self.folder / "log.jsonl"
+        common = ["train", program.model, "--batch", 16, "--loss", "mse", "--optimizer", "adam",
+                  *program.data(), "--no-shuffle", "--force", "--log", log]
+        narrow = ["--precision", "half-grad", "--loss-scale", "dynamic:init_scale=1024"]
+        for before, after, scale in (([], narrow, 1024), (narrow, [], 1)):
+            with self.subTest(before=before, after=after):
+                halfstep(*common, *before, "--steps", 62, "--save", whole)
+                expected = logged(log, "loss")[-2:]
+                halfstep(*common, *before, "--steps", 60, "--save", start)
+                halfstep(*common, *after, "--steps", 62, "--resume", start, "--save", on)
+                self.assertEqual(logged(log, "scale")[-2:], [scale, scale])
+                self.assertEqual(logged(log, "step")[-2:], [61, 62])
+                numpy.testing.assert_allclose(logged(log, "loss")[-2:], expected, rtol=1e-3)
+                one, other = tensors(whole), tensors(on)
+                self.assertEqual(other["halfstep/applied"], 62)
+                self.assertEqual("halfstep/scale" in other, after == narrow)
+                for name, value in one.items():
+                    if name.startswith("halfstep/exp_avg/"):
+                        numpy.testing.assert_allclose(other[name], value, rtol=0,
+                                                      atol=5e-3 * numpy.abs(value).max())
 
     def test_overflow_of_the_forward_pass_stops_the_run(self):
         """1e5 is no f16 number: scaling the loss cannot help, and the run says so."""

@@ -132,6 +132,13 @@ TEST_F(CheckpointTest, NamesTheFirstTensorThatDiffers) {
   auto without = good;
   without.erase(without.begin() + 1);
   EXPECT_ERROR(restore(without, metadata), "tensor 'halfstep/momentum/fc.weight' is missing in it");
+  // The loss scale alone may be there in another mode.
+  auto scaled = good;
+  for (const char *name : {"halfstep/scale", "halfstep/growth", "halfstep/max_skips"})
+    scaled.push_back(scalar(name));
+  restore(scaled, metadata);
+  scaled.push_back(scalar("scale"));
+  EXPECT_ERROR(restore(scaled, metadata), "tensor 'scale' is F64[] in it, missing in the model");
   auto with = good;
   with.push_back(scalar("halfstep/exp_avg/fc.weight"));
   EXPECT_ERROR(restore(with, metadata), "'halfstep/exp_avg/fc.weight' is F64[] in it, missing in");
