@@ -191,7 +191,7 @@ private:
           list.append(fresh.begin() + 1, fresh.end());
           return list;
         });
-    if (atRandom) { // a stream for each region, an element for each place in it
+    if (atRandom) { // by the place in the region: a key for each parameter would have to be stored
       RandomTime time{constant(scalars["iteration"], 0.0), scalars["iteration"], seed};
       Expr bits = drawBits(time, kRoundingStreams + (&r - regions.begin()), r.weight.sizes());
       results.front() = {

@@ -363,6 +363,44 @@ TEST_P(StochasticRounding, MovesWeightsByLessThanTheyCanHold) {
   }
 }
 
+/// Two parameters of ones that move by half of what bf16 holds below 1: each weight goes the way of
+/// the bits of its place in the region, where parameters begin at multiples of 256 bytes.
+TEST(RegionsOfWeights, DrawByThePlaceInTheRegion) {
+  constexpr uint64_t kSeed = 0x123456789abcdef;
+  constexpr uint32_t kSize = 64, kAligned = 128;
+  for (bool trainsBoth : {true, false}) {
+    auto context = makeContext();
+    ProgramOptions options;
+    options.recipe.precision = "half";
+    options.recipe.halfType = "bf16";
+    options.recipe.rounding = "stochastic";
+    options.recipe.optimizer = "sgd:lr=0.125"; // the gradient of the mean is 2^-6
+    Program program(*context,
+                    std::string("func.func @forward(%a: tensor<64xf32> {train.parameter = \"a\"") +
+                        (trainsBoth ? ", train.trainable" : "") +
+                        "}, %b: tensor<64xf32> {train.parameter = \"b\", train.trainable}) -> "
+                        "(tensor<64xf32> {train.output = \"y\"}) {\n%y = train.add %a, %b : "
+                        "(tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>\nreturn %y : "
+                        "tensor<64xf32>\n}\n",
+                    options);
+    runtime::Session &session = program.running();
+    start(session, kSeed);
+    for (const char *name : {"a", "b"})
+      program.setParameter(name, std::vector<double>(kSize, 1));
+    session.micro();
+    session.update();
+    for (auto [name, place] : {std::pair{"a", 0u}, {"b", trainsBoth ? kAligned : 0}}) {
+      if (name == std::string("a") && !trainsBoth)
+        continue;
+      std::vector<uint16_t> weights = read<uint16_t>(session, HS_PARAMETER, name);
+      for (uint32_t i = 0; i < kSize; ++i) {
+        uint32_t bits = philox({place + i, 0, 0, 1u << 31}, {uint32_t(kSeed), kSeed >> 32})[0];
+        EXPECT_EQ(widened(weights[i], false), bits >> 31 ? 1 - 0x1p-8f : 1) << name << i;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, StochasticRounding, testing::Values(true, false),
                          [](auto &info) { return info.param ? "fp16" : "bf16"; });
 } // namespace

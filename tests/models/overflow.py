@@ -27,6 +27,17 @@ def checkpoint(path):
             for name, tensor in header.items()}
 
 
+def philox(counter, key):
+    """The first word of Philox4x32-10 (Salmon et al., SC 2011)."""
+    c, k = list(counter), list(key)
+    for _ in range(10):
+        first, second = c[0] * 0xD2511F53, c[2] * 0xCD9E8D57
+        c = [second >> 32 ^ c[1] ^ k[0], second & 0xFFFFFFFF, first >> 32 ^ c[3] ^ k[1],
+             first & 0xFFFFFFFF]
+        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return c[0]
+
+
 class OverflowTest(unittest.TestCase):
     MODES = [(mode, accumulate) for mode in ("autocast", "half-grad") for accumulate in (1, 2)]
 
@@ -110,6 +121,44 @@ class OverflowTest(unittest.TestCase):
                              r"  no loss scale can help\n"
                              r"help: keep the node in f32 \(--pin '.*=fp32'\), train in bf16")
                 self.assertEqual(len(logged(self.log, "loss")), 21)
+
+    def test_a_replay_drops_what_the_step_dropped(self):
+        """Each element of a sample has a node of its own behind the dropout, and overflows there:
+        where the mask keeps one element alone, its node is named. It is that of the second
+        micro-batch of the second step."""
+        size = 4
+        weights = [numpy_helper.from_array(numpy.full((1, 1), 30000, numpy.float32), f"w{i}")
+                   for i in range(size)]
+        constants = [numpy_helper.from_array(numpy.array(value), name) for name, value in (
+            ("ratio", numpy.float32(0.5)), ("training", True))]
+        parts = [f"d{i}" for i in range(size)]
+        nodes = [helper.make_node("Dropout", ["x", "ratio", "training"], ["d"], "drop"),
+                 helper.make_node("Split", ["d"], parts, "split", axis=1, num_outputs=size),
+                 *(helper.make_node("MatMul", [f"d{i}", f"w{i}"], [f"y{i}"], f"path{i}")
+                   for i in range(size)),
+                 helper.make_node("Sum", [f"y{i}" for i in range(size)], ["y"], "sum")]
+        graph = helper.make_graph(
+            nodes, "paths", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", size])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 1])],
+            weights + constants)
+        model, program, data = (self.folder / name for name in ("m.onnx", "paths", "x.npy"))
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)],
+                                    ir_version=8), model)
+        halfstep("compile", model, "--batch", 2, "--accumulate", 2, "--loss", "mean", "--optimizer",
+                 "sgd", "--precision", "half-grad", "--loss-scale", "dynamic:max_skips=1", "-o",
+                 program)
+        numpy.save(data, numpy.float32([[0] * size] * 3 + [[2] * size]))
+        named = set()
+        for seed in range(32):
+            kept = [i for i in range(size) if philox((i, 1, 1, 0), (seed, 0)) < 2**31]
+            if len(kept) != 1:
+                continue
+            message = run(program, "--data", f"x={data}", "--no-shuffle", "--steps", 2, "--seed",
+                          seed, code=3)
+            self.assertRegex(message, rf"step 2: 1 updates in a row were skipped\n"
+                                      rf"  the forward pass breaks down at path{kept[0]}\b")
+            named.add(kept[0])
+        self.assertGreater(len(named), 2)
 
     def test_pinning_the_named_nodes_helps(self):
         options = "half-grad", 1, "--loss-scale", "1"
