@@ -52,6 +52,11 @@ static uint64_t checksum(const void *address, uint64_t bytes) {
   return sum;
 }
 
+static bool isPoison(const void *address, uint64_t bytes) {
+  const unsigned char *begin = static_cast<const unsigned char *>(address);
+  return std::all_of(begin, begin + bytes, [](unsigned char byte) { return byte == poison; });
+}
+
 void EmulatedDevice::read(const std::string &what, DeviceRange range, const Moment &moment) {
   if (std::string problem = memory.checkAccess(range.address, range.bytes, /*isStore=*/false);
       !problem.empty())
@@ -91,7 +96,9 @@ EmulatedDevice::Work EmulatedDevice::copyToDevice(void *target, const void *sour
       };
     }
     uint64_t sum = checksum(source, bytes), copies = allocation->copies;
+    ++allocation->reads;
     return [=](const Moment &moment) {
+      --allocation->reads;
       if (allocation->copies == copies && checksum(source, bytes) != sum)
         throw Error(what, "the host changed its source before it was copied");
       history.note(uintptr_t(source), uintptr_t(source) + bytes, /*isWrite=*/false, what, moment);
@@ -108,14 +115,13 @@ EmulatedDevice::Work EmulatedDevice::copyToHost(void *target, const void *source
     PinnedMemory::Allocation *allocation = pinned.find(target, bytes);
     if (wasPinned && !allocation)
       throw Error(what, "its target was freed");
-    std::memset(target, poison, bytes);
+    // What an earlier copy will still read has to stay.
+    bool isPoisoned = allocation && allocation->reads == 0;
+    if (isPoisoned)
+      std::memset(target, poison, bytes);
     uint64_t copies = allocation ? allocation->copies : 0;
     return [=](const Moment &moment) {
-      const char *begin = static_cast<const char *>(target);
-      bool isChanged = std::any_of(begin, begin + bytes, [](char byte) {
-        return static_cast<unsigned char>(byte) != poison;
-      });
-      if (allocation && allocation->copies == copies && isChanged)
+      if (isPoisoned && allocation->copies == copies && !isPoison(target, bytes))
         throw Error(what, "the host wrote to its target before the copy did");
       history.note(uintptr_t(target), uintptr_t(target) + bytes, /*isWrite=*/true, what, moment);
       read(what, {source, bytes}, moment);

@@ -20,6 +20,7 @@ public:
   struct Allocation {
     Memory memory;
     uint64_t copies = 0; // that wrote there
+    uint64_t reads = 0;  // that are still to come, of copies from there
     explicit Allocation(uint64_t bytes) : memory("page-locked memory", bytes) {}
   };
 

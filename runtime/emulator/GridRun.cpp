@@ -12,6 +12,8 @@
 
 namespace halfstep::runtime {
 
+// What is reserved for shared memory: more than any block has, to tell what misses it by a little.
+static constexpr uint64_t sharedReach = 1 << 20;
 static constexpr uint64_t stackMark = 0x68616c6673746570; // at the end of each thread's stack
 
 std::string describe(const hs_emulated_function &function) {
@@ -37,10 +39,9 @@ void GridRun::run(const hs_emulated_function &function, const std::vector<void *
 
 /// Sees to it that there are as many threads, stacks and bytes of shared memory as a launch needs.
 void GridRun::prepare(uint32_t threadCount) {
-  if (!shared || shared->bytes() < sharedBytes + 1) {
-    shared = std::make_unique<Memory>("emulated shared memory", sharedBytes + 1);
-    sharedWritten = WrittenMap(sharedBytes + 1 + TouchMap::pageBytes);
-  }
+  if (!shared)
+    shared = std::make_unique<Memory>("emulated shared memory", sharedReach);
+  sharedWritten = WrittenMap(sharedBytes + TouchMap::pageBytes);
   threads.resize(threadCount);
   if (!stacks || stacks->bytes() < stackBytes * threadCount)
     stacks = std::make_unique<Memory>("emulated threads", stackBytes * threadCount);
@@ -178,8 +179,10 @@ GridRun::Line &GridRun::line(uintptr_t address) {
   uintptr_t begin = number * TouchMap::pageBytes;
   if (isShared(begin)) {
     uint64_t offset = begin - uintptr_t(shared->data());
-    line.page = {0, uint32_t(std::clamp<int64_t>(sharedBytes - offset, 0, TouchMap::pageBytes)),
-                 sharedWritten.at(offset)};
+    line.page = {0, 0, nullptr};
+    if (offset < sharedBytes)
+      line.page = {0, uint32_t(std::min(sharedBytes - offset, TouchMap::pageBytes)),
+                   sharedWritten.at(offset)};
     line.touches = &sharedTouches.page(begin);
   } else {
     line.page = memory.page(begin);

@@ -25,7 +25,7 @@ struct Toucher {
 
 class TouchMap {
 public:
-  static constexpr uintptr_t pageBytes = 4096;
+  static constexpr uint64_t pageBytes = 4096;
   class Page;
 
   /// The page of an address; stays where it is until the map is cleared.
