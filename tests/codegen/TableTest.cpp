@@ -5,92 +5,17 @@
 //
 //===---------------------------------------------------------------------------------------===//
 
-#include "codegen/Codegen.h"
-#include "ir/KernelDialect.h"
-#include "ir/TableDialect.h"
-#include "runtime/Payload.h"
+#include "TableTest.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/Parser/Parser.h"
-#include "llvm/Support/FileSystem.h"
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <gtest/gtest.h>
 
-using namespace mlir;
-using namespace halfstep;
-using namespace halfstep::codegen;
-
-static const char *planned = R"mlir(
-module attributes {halfstep.phase = "memory", halfstep.recipe = "{\"loss\": \"mse\"}",
-                   halfstep.graph_hash = "00ff", halfstep.state_bytes = 256 : i64,
-                   halfstep.arena_bytes = 192 : i64, halfstep.input_slots = 3 : i64,
-                   halfstep.micro_batches = 2 : i64} {
-  table.tensor label "label" : tensor<2xi64> {classCount = 10 : i64, slice = #table.slice<3, 0, 16>}
-  table.tensor input "x" : tensor<2x3xf32> {slice = #table.slice<2, 0, 24>}
-  table.tensor parameter "w" : tensor<3x4xf32> {trainable, slice = #table.slice<0, 64, 48>}
-  table.tensor hyperparameter "lr" : tensor<f64> in below_one {initial = 2.500000e-01 : f64, slice = #table.slice<0, 0, 8>}
-
-  kernel.group @double [8](%x: f32[1]) -> (%x) {
-    %y = arith.addf %x, %x : f32
-    kernel.yield %y : f32
-  }
-  kernel.group @also_double [8](%x: f32[1]) -> (%x) {
-    %y = arith.addf %x, %x : f32
-    kernel.yield %y : f32
-  }
-  kernel.group @unused [8](%x: f32[1]) -> (f32[1]) {
-    kernel.yield %x : f32
-  }
-  kernel.contract @product [1, 2, 4, 3] f32 (a[0, 3, 1], b[0, 4, 1]) -> c[0, 4, 1]
-
-  func.func @micro(%x: tensor<2x3xf32>, %w: tensor<3x4xf32>) {
-    %c = table.launch @product(%x, %w) {slices = [#table.slice<2, 0, 24>, #table.slice<0, 64, 48>, #table.slice<1, 0, 32>]}
-      : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32> loc(fused["fc/MatMul", "fc/Add"])
-    %flat = table.alias %c : (tensor<2x4xf32>) -> tensor<8xf32>
-    %d = table.launch @double(%flat) {slices = [#table.slice<1, 0, 32>, #table.slice<1, 0, 32>]}
-      : (tensor<8xf32>) -> tensor<8xf32>
-    %e = table.launch @also_double(%d) {slices = [#table.slice<1, 0, 32>, #table.slice<1, 0, 32>]}
-      : (tensor<8xf32>) -> tensor<8xf32>
-    %z = table.zero {slices = [#table.slice<1, 64, 32>]} : tensor<8xf32>
-    %copy = table.copy %e {slices = [#table.slice<1, 0, 32>, #table.slice<1, 128, 32>]}
-      : (tensor<8xf32>) -> tensor<8xf32>
-    return
-  }
-  func.func @infer(%x: tensor<5x2x3xf32>, %w: tensor<4x3xf32>, %b: tensor<4xf32>) {
-    %c = table.gemm %x, %w {transB, slices = [#table.slice<2, 0, 120>, #table.slice<0, 64, 48>, #table.slice<1, 0, 160>]}
-      : (tensor<5x2x3xf32>, tensor<4x3xf32>) -> tensor<5x2x4xf32>
-    %d = table.gemm %x, %w, %b {transB, slices = [#table.slice<2, 0, 120>, #table.slice<0, 64, 48>, #table.slice<0, 128, 16>, #table.slice<1, 0, 160>]}
-      : (tensor<5x2x3xf32>, tensor<4x3xf32>, tensor<4xf32>) -> tensor<5x2x4xf32>
-    return
-  }
-}
-)mlir";
-
-class TableTest : public testing::Test {
-protected:
-  TableTest() {
-    context.loadDialect<arith::ArithDialect, func::FuncDialect, kernel::KernelDialect,
-                        math::MathDialect, table::TableDialect>();
-  }
-  OwningOpRef<ModuleOp> parse(const std::string &text) {
-    return parseSourceString<ModuleOp>(text, &context);
-  }
-  CpuTarget target = llvm::cantFail(CpuTarget::get("native"));
-  MLIRContext context;
-};
+using Numbers = std::vector<int64_t>;
 
 TEST_F(TableTest, IsReadAndRun) {
-  OwningOpRef<ModuleOp> module = parse(planned);
-  ASSERT_TRUE(module);
-  FailureOr<CompiledArtefact> compiled = compileModule(*module, target);
-  ASSERT_TRUE(succeeded(compiled));
-  auto artefact = runtime::Artefact::load("test", compiled->sharedObject);
+  auto artefact = load(parse(planned));
+  ASSERT_TRUE(artefact);
   const hs_artefact &tables = artefact->tables();
 
   EXPECT_EQ(tables.abi_version, HALFSTEP_ABI_VERSION);
@@ -162,11 +87,9 @@ TEST_F(TableTest, IsReadAndRun) {
   EXPECT_EQ(gemm.c_type, HS_F32);
   EXPECT_EQ(gemm.transpose_a, 0u);
   EXPECT_EQ(gemm.transpose_b, 1u);
-  EXPECT_EQ(std::vector<int64_t>({gemm.batch, gemm.m, gemm.n, gemm.k}),
-            std::vector<int64_t>({5, 2, 4, 3}));
-  EXPECT_EQ(std::vector<int64_t>({gemm.a_stride, gemm.b_stride, gemm.c_stride}),
-            std::vector<int64_t>({6, 0, 8}));
-  EXPECT_EQ(std::vector<int64_t>({gemm.lda, gemm.ldb, gemm.ldc}), std::vector<int64_t>({3, 3, 4}));
+  EXPECT_EQ(Numbers({gemm.batch, gemm.m, gemm.n, gemm.k}), Numbers({5, 2, 4, 3}));
+  EXPECT_EQ(Numbers({gemm.a_stride, gemm.b_stride, gemm.c_stride}), Numbers({6, 0, 8}));
+  EXPECT_EQ(Numbers({gemm.lda, gemm.ldb, gemm.ldc}), Numbers({3, 3, 4}));
   EXPECT_EQ(gemm.has_bias, 0u);
   const hs_entry &biased = tables.programs[HS_INFER].entries[1];
   EXPECT_EQ(static_cast<const hs_gemm *>(biased.detail)->has_bias, 1u);
@@ -188,8 +111,7 @@ static std::vector<std::string> usesOf(const hs_entry &entry) {
 TEST_F(TableTest, SaysWhatEntriesDoWithTheirSlices) {
   // The kernel's first result is of the forward pass, its second of the backward pass, its third,
   // which it computes in place, too; the copy is of what it copies.
-  OwningOpRef<ModuleOp> module = parse(R"mlir(
-module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", halfstep.input_slots = 2 : i64, halfstep.micro_batches = 1 : i64, halfstep.recipe = "{}", halfstep.state_bytes = 8192 : i64} {
+  auto artefact = load(parse(withSizes(R"mlir(
   kernel.group @both [8](%x: f16[1], %g: f32[1]) -> (f32[1], f16[1], %g) {
     %y = arith.addf %x, %x : f32 loc("forward")
     %dy = arith.mulf %x, %x : f32 loc(fused<"gradient">["forward"])
@@ -206,11 +128,8 @@ module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", 
     %z = table.zero {slices = [#table.slice<1, 128, 8>]} : tensor<8xi1>
     return
   }
-})mlir");
-  ASSERT_TRUE(module);
-  FailureOr<CompiledArtefact> compiled = compileModule(*module, target);
-  ASSERT_TRUE(succeeded(compiled));
-  auto artefact = runtime::Artefact::load("test", compiled->sharedObject);
+)mlir")));
+  ASSERT_TRUE(artefact);
   const hs_program &micro = artefact->tables().programs[HS_MICRO];
   ASSERT_EQ(micro.entry_count, 3u);
   using Texts = std::vector<std::string>;
@@ -220,9 +139,10 @@ module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", 
   EXPECT_EQ(usesOf(micro.entries[2]), Texts({"4 written"}));
 }
 
+static Numbers three(const int64_t (&numbers)[3]) { return Numbers(numbers, numbers + 3); }
+
 TEST_F(TableTest, DescribesWindows) {
-  OwningOpRef<ModuleOp> module = parse(R"mlir(
-module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", halfstep.input_slots = 2 : i64, halfstep.micro_batches = 1 : i64, halfstep.recipe = "{}", halfstep.state_bytes = 8192 : i64} {
+  auto artefact = load(parse(withSizes(R"mlir(
   func.func @infer(%dy: tensor<2x6x5x9xf16>, %x: tensor<2x4x9x8xf16>) {
     %w = table.conv weight_gradient %dy, %x {strides = array<i64: 2, 1>, dilations = array<i64: 1, 2>, pads = array<i64: 1, 0, 1, 3>, groups = 2 : i64, slices = [#table.slice<0, 0, 1080>, #table.slice<0, 1088, 1152>, #table.slice<1, 0, 864>]}
       : (tensor<2x6x5x9xf16>, tensor<2x4x9x8xf16>) -> tensor<3x6x2x3x2xf32>
@@ -230,18 +150,10 @@ module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", 
       : (tensor<2x4x9x8xf16>) -> tensor<2x4x5x3xf16>
     return
   }
-})mlir");
-  ASSERT_TRUE(module);
-  FailureOr<CompiledArtefact> compiled = compileModule(*module, target);
-  ASSERT_TRUE(succeeded(compiled));
-  auto artefact = runtime::Artefact::load("test", compiled->sharedObject);
+)mlir")));
+  ASSERT_TRUE(artefact);
   const hs_program &program = artefact->tables().programs[HS_INFER];
   ASSERT_EQ(program.entry_count, 2u);
-  auto three = [](const int64_t(&numbers)[3]) {
-    return std::vector<int64_t>(numbers, numbers + 3);
-  };
-  using Numbers = std::vector<int64_t>;
-
   ASSERT_EQ(program.entries[0].kind, HS_CONV);
   const auto &conv = *static_cast<const hs_conv *>(program.entries[0].detail);
   EXPECT_EQ(conv.kind, HS_CONV_WEIGHT_GRADIENT);
@@ -268,8 +180,7 @@ module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", 
 }
 
 TEST_F(TableTest, DescribesWindowsWithChannelsLast) {
-  OwningOpRef<ModuleOp> module = parse(R"mlir(
-module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", halfstep.input_slots = 2 : i64, halfstep.micro_batches = 1 : i64, halfstep.recipe = "{}", halfstep.state_bytes = 8192 : i64} {
+  auto artefact = load(parse(withSizes(R"mlir(
   func.func @infer(%x: tensor<2x9x8x4xf16>, %w: tensor<6x3x2x2xf16>) {
     %y = table.conv forward %x, %w {channelsLast, strides = array<i64: 2, 1>, dilations = array<i64: 1, 2>, pads = array<i64: 1, 0, 1, 3>, groups = 2 : i64, slices = [#table.slice<0, 0, 1152>, #table.slice<0, 1152, 144>, #table.slice<1, 0, 1080>]}
       : (tensor<2x9x8x4xf16>, tensor<6x3x2x2xf16>) -> tensor<2x5x9x6xf16>
@@ -277,17 +188,10 @@ module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", 
       : (tensor<2x9x8x4xf16>) -> tensor<2x5x3x4xf16>
     return
   }
-})mlir");
-  ASSERT_TRUE(module);
-  FailureOr<CompiledArtefact> compiled = compileModule(*module, target);
-  ASSERT_TRUE(succeeded(compiled));
-  auto artefact = runtime::Artefact::load("test", compiled->sharedObject);
+)mlir")));
+  ASSERT_TRUE(artefact);
   const hs_program &program = artefact->tables().programs[HS_INFER];
   ASSERT_EQ(program.entry_count, 2u);
-  auto three = [](const int64_t(&numbers)[3]) {
-    return std::vector<int64_t>(numbers, numbers + 3);
-  };
-  using Numbers = std::vector<int64_t>;
   const auto &conv = *static_cast<const hs_conv *>(program.entries[0].detail);
   EXPECT_EQ(conv.channels_last, 1u);
   EXPECT_EQ(Numbers({conv.batch, conv.groups, conv.input_channels, conv.output_channels}),
@@ -299,28 +203,6 @@ module attributes {halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", 
   EXPECT_EQ(Numbers({pool.channels_last, pool.batch, pool.channels}), Numbers({1, 2, 4}));
   EXPECT_EQ(three(pool.window.input), Numbers({1, 9, 8}));
   EXPECT_EQ(three(pool.window.output), Numbers({1, 5, 3}));
-}
-
-TEST_F(TableTest, ExportsOneSymbol) {
-  OwningOpRef<ModuleOp> module = parse(planned);
-  FailureOr<std::string> ir = compileToLlvmIr(*module, target);
-  ASSERT_TRUE(succeeded(ir));
-  int definitions = 0, exported = 0;
-  std::istringstream lines(*ir);
-  for (std::string line; std::getline(lines, line);)
-    if (StringRef(line).starts_with("define ")) {
-      ++definitions;
-      exported += !StringRef(line).contains(" internal ");
-    }
-  EXPECT_EQ(definitions, 3); // product, double, halfstep_query: equal kernels are one, unused none
-  EXPECT_EQ(exported, 1);
-}
-
-TEST_F(TableTest, SameModuleSameBytes) {
-  OwningOpRef<ModuleOp> module = parse(planned);
-  auto first = compileModule(*module, target), second = compileModule(*module, target);
-  ASSERT_TRUE(succeeded(first) && succeeded(second));
-  EXPECT_EQ(first->sharedObject, second->sharedObject);
 }
 
 TEST_F(TableTest, ReportsWhatIsMissing) {
@@ -349,49 +231,4 @@ TEST_F(TableTest, ReportsWhatIsMissing) {
   EXPECT_EQ(replaced("@double(%flat) {slices = [#table.slice<1, 0, 32>, #table.slice<1, 0, 32>]}",
                      "@double(%flat) {slices = [#table.slice<1, 0, 32>, #table.slice<1, 64, 32>]}"),
             "'table.launch' op has a result in place of argument 0 in another slice");
-}
-
-TEST_F(TableTest, ExecutableCarriesItsPayload) {
-  OwningOpRef<ModuleOp> module = parse(planned);
-  auto compiled = compileModule(*module, target);
-  ASSERT_TRUE(succeeded(compiled));
-  std::filesystem::path folder = testing::TempDir() + "/codegen-executable";
-  std::filesystem::create_directories(folder);
-  std::string runner = folder / "runner", path = folder / "model";
-  std::ofstream(runner) << "#!/bin/sh\nexit 7\n";
-  std::string header = R"({"w":{"dtype":"F32","shape":[3,4],"data_offsets":[0,48]}})";
-  std::string weights(8, '\0');
-  weights[0] = char(header.size());
-  weights += header + std::string(48, '\0');
-  llvm::Error error = writeExecutable(path, compiled->sharedObject, weights, runner);
-  ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
-
-  EXPECT_TRUE(llvm::sys::fs::can_execute(path));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 2); // nothing else
-  runtime::Payload payload = runtime::Payload::open(path);
-  EXPECT_STREQ(payload.artefact->tables().graph_hash, "00ff");
-  EXPECT_TRUE(payload.weights.has_value());
-  std::filesystem::remove_all(folder);
-
-  error = writeExecutable(path, compiled->sharedObject, weights, runner);
-  EXPECT_NE(llvm::toString(std::move(error)).find("cannot read"), std::string::npos);
-}
-
-TEST(LinkTest, ReportsTheLinkersMessage) {
-  auto linked = linkShared("this is no object file");
-  ASSERT_FALSE(bool(linked));
-  EXPECT_NE(llvm::toString(linked.takeError()).find("linking the kernels failed: "),
-            std::string::npos);
-}
-
-TEST(CpuTargetTest, Names) {
-  auto level3 = llvm::cantFail(CpuTarget::get("x86-64-v3"));
-  EXPECT_EQ(level3.vectorBits, 256u);
-  auto level4 = llvm::cantFail(CpuTarget::get("x86-64-v4"));
-  EXPECT_EQ(level4.vectorBits, 512u);
-  EXPECT_TRUE(llvm::is_contained(level4.features, "avx512f"));
-  auto other = CpuTarget::get("x86-64-v2");
-  ASSERT_FALSE(bool(other));
-  EXPECT_EQ(llvm::toString(other.takeError()),
-            "unknown CPU 'x86-64-v2': native, x86-64-v3 or x86-64-v4");
 }

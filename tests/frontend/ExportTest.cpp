@@ -146,26 +146,21 @@ TEST(Export, NeverOntoItsInput) {
 }
 
 TEST(Export, NorOntoTheDataOfItsInput) {
-  // m.onnx keeps its weights in o.onnx.data, where an export to o.onnx would write.
-  TemporaryFolder folder;
-  Model model;
-  onnx::TensorProto tensor;
-  tensor.set_name("w");
-  tensor.set_data_type(f32);
-  tensor.add_dims(2);
-  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
-  onnx::StringStringEntryProto *entry = tensor.add_external_data();
-  entry->set_key("location");
-  entry->set_value("o.onnx.data");
-  model.input("x", {2}).initializer(tensor).node("Add", {"x", "w"}, {"y"}).output("y");
-  folder.write("o.onnx.data", "01234567");
-  std::string path = folder.write("m.onnx", model.proto.SerializeAsString());
-  Imported imported(path);
-  ASSERT_TRUE(imported.model) << imported.diagnostics;
-  EXPECT_TRUE(
-      contains(exported(imported, path, changed(imported.model->weights), folder.path / "o.onnx"),
-               {"o.onnx.data' holds weights of the model that is read"}));
-  EXPECT_EQ(read(folder.path / "o.onnx.data"), "01234567");
+  // m.onnx keeps its weights where an export to o.onnx would write.
+  for (std::string data : {"o.onnx.data", "o.onnx.part", "o.onnx.data.part"}) {
+    TemporaryFolder folder;
+    Model model;
+    model.input("x", {2}).initializer(externalTensor("w", f32, {{"location", data}}));
+    model.node("Add", {"x", "w"}, {"y"}).output("y");
+    folder.write(data, "01234567");
+    std::string path = folder.write("m.onnx", model.proto.SerializeAsString());
+    Imported imported(path);
+    ASSERT_TRUE(imported.model) << imported.diagnostics;
+    EXPECT_TRUE(
+        contains(exported(imported, path, changed(imported.model->weights), folder.path / "o.onnx"),
+                 {data + "' holds weights of the model that is read"}));
+    EXPECT_EQ(read(folder.path / data), "01234567");
+  }
 }
 
 TEST(Export, UnwritablePlacesAreAnError) {

@@ -14,18 +14,11 @@ using Entries = std::vector<std::pair<std::string, std::string>>;
 /// x + w, with w of two floats stored as `entries` say.
 std::string external(const TemporaryFolder &folder, const Entries &entries,
                      const std::string &externalData = "") {
-  onnx::TensorProto tensor;
-  tensor.set_name("w");
-  tensor.set_data_type(f32);
-  tensor.add_dims(2);
-  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
-  for (const auto &[key, value] : entries) {
-    onnx::StringStringEntryProto *entry = tensor.add_external_data();
-    entry->set_key(key);
-    entry->set_value(value);
-  }
   Model model;
-  model.input("x", {2}).initializer(tensor).node("Add", {"x", "w"}, {"y"}).output("y");
+  model.input("x", {2})
+      .initializer(externalTensor("w", f32, entries))
+      .node("Add", {"x", "w"}, {"y"})
+      .output("y");
   ImportOptions options;
   options.externalData = externalData;
   Imported imported(folder.write("model/m.onnx", model.proto.SerializeAsString()), options);
@@ -112,15 +105,10 @@ TEST(ExternalData, ShapesAreFoundOutsideToo) {
   int64_t shape[2] = {3, 2};
   folder.write("shape.bin", std::string(reinterpret_cast<char *>(shape), sizeof shape));
   Model model;
-  onnx::TensorProto tensor;
-  tensor.set_name("shape");
-  tensor.set_data_type(i64);
-  tensor.add_dims(2);
-  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
-  onnx::StringStringEntryProto *entry = tensor.add_external_data();
-  entry->set_key("location");
-  entry->set_value("shape.bin");
-  model.input("x", {6}).initializer(tensor).node("Reshape", {"x", "shape"}, {"y"}).output("y");
+  model.input("x", {6})
+      .initializer(externalTensor("shape", i64, {{"location", "shape.bin"}}))
+      .node("Reshape", {"x", "shape"}, {"y"})
+      .output("y");
   Imported imported(folder.write("m.onnx", model.proto.SerializeAsString()));
   EXPECT_TRUE(contains(imported.text(), {"-> tensor<3x2xf32>"}));
 }

@@ -83,6 +83,23 @@ inline onnx::TensorProto intTensor(const Ints &shape, const Ints &values,
   return tensor;
 }
 
+/// Two elements that are stored as `entries` say.
+inline onnx::TensorProto
+externalTensor(const std::string &name, int type,
+               const std::vector<std::pair<std::string, std::string>> &entries) {
+  onnx::TensorProto tensor;
+  tensor.set_name(name);
+  tensor.set_data_type(type);
+  tensor.add_dims(2);
+  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+  for (const auto &[key, value] : entries) {
+    onnx::StringStringEntryProto *entry = tensor.add_external_data();
+    entry->set_key(key);
+    entry->set_value(value);
+  }
+  return tensor;
+}
+
 class Model {
 public:
   explicit Model(int64_t opset = 17) {
