@@ -267,16 +267,15 @@ LogicalResult TableWriter::write() {
                      microBatches = number(table::attr::kMicroBatches);
   FailureOr<Constant *> recipe = string(table::attr::kRecipe),
                         graphHash = string(table::attr::kGraphHash);
-  if (failed(stateBytes) || failed(arenaBytes) || failed(inputSlots) || failed(microBatches) || failed(recipe) ||
-      failed(graphHash))
+  if (failed(stateBytes) || failed(arenaBytes) || failed(inputSlots) || failed(microBatches) ||
+      failed(recipe) || failed(graphHash))
     return failure();
   auto *programType = llvm::ArrayType::get(programs[0]->getType(), HS_PROGRAM_COUNT);
-  Constant *artefact = c.structure({c.u32(HALFSTEP_ABI_VERSION), c.u32(inputs.size()),
-                                    c.i64(tensors.size()), c.array(inputs), c.array(tensors),
-                                    c.i64(*stateBytes), c.i64(*arenaBytes), c.i64(*inputSlots),
-                                    c.i64(*microBatches),
-                                    *recipe, *graphHash, c.string(llvm::join(target.features, ",")),
-                                    llvm::ConstantArray::get(programType, programs)});
+  Constant *artefact = c.structure(
+      {c.u32(HALFSTEP_ABI_VERSION), c.u32(inputs.size()), c.i64(tensors.size()), c.array(inputs),
+       c.array(tensors), c.i64(*stateBytes), c.i64(*arenaBytes), c.i64(*inputSlots),
+       c.i64(*microBatches), *recipe, *graphHash, c.string(llvm::join(target.features, ",")),
+       llvm::ConstantArray::get(programType, programs)});
   assert(code.getDataLayout().getTypeAllocSize(artefact->getType()) == sizeof(hs_artefact));
   writeQuery(c.address(artefact));
   return success();

@@ -10,6 +10,11 @@
 
 include "mlir/Pass/PassBase.td"
 
+/// A pass that makes ops of the train dialect.
+class TrainPass<string name> : Pass<name, "::mlir::ModuleOp"> {
+  let dependentDialects = ["::halfstep::train::TrainDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // grad
 //===----------------------------------------------------------------------===//
@@ -26,7 +31,7 @@ def SelectParametersPass : Pass<"select-parameters", "::mlir::ModuleOp"> {
     ListOption<"freeze", "freeze", "std::string", "patterns of parameters to leave as they are">];
 }
 
-def AppendLossPass : Pass<"append-loss", "::mlir::ModuleOp"> {
+def AppendLossPass : TrainPass<"append-loss"> {
   let summary = "Put the loss behind the forward function";
   let description = [{
     Makes two functions of `@forward`, both with a label argument if the loss has one: `@evaluate`,
@@ -40,10 +45,9 @@ def AppendLossPass : Pass<"append-loss", "::mlir::ModuleOp"> {
           %loss = train.mse_loss %y, %label {reduction = mean}
   }];
   let options = [Option<"loss", "loss", "std::string", "", "NAME[:key=value,...]">];
-  let dependentDialects = ["::halfstep::train::TrainDialect"];
 }
 
-def EvaluationModePass : Pass<"evaluation-mode", "::mlir::ModuleOp"> {
+def EvaluationModePass : TrainPass<"evaluation-mode"> {
   let summary = "Let only @micro train";
   let description = [{
     Replaces ops that work differently in training by what they are in evaluation, in every function
@@ -55,10 +59,9 @@ def EvaluationModePass : Pass<"evaluation-mode", "::mlir::ModuleOp"> {
     =>  (in @forward and @evaluate)
         %z = train.relu %x
   }];
-  let dependentDialects = ["::halfstep::train::TrainDialect"];
 }
 
-def AutodiffPass : Pass<"autodiff", "::mlir::ModuleOp"> {
+def AutodiffPass : TrainPass<"autodiff"> {
   let summary = "Append the backward pass to @micro";
   let description = [{
     Reverse mode over the gradient interface: walks the ops from the loss back, asks each one that a
@@ -73,19 +76,18 @@ def AutodiffPass : Pass<"autodiff", "::mlir::ModuleOp"> {
           %1 = train.matmul %x, %dy {transA = true}
           %dw = train.adjoint(%1) of %w
   }];
-  let dependentDialects = ["::halfstep::train::TrainDialect"];
 }
 
 //===----------------------------------------------------------------------===//
 // precision
 //===----------------------------------------------------------------------===//
 
-def AssignPrecisionPass : Pass<"assign-precision", "::mlir::ModuleOp"> {
+def AssignPrecisionPass : TrainPass<"assign-precision"> {
   let summary = "Give every op the types of the precision mode";
   let description = [{
     Casts operands to what the op's category, the mode and the pins ask for, and says why in
-    `train.reason`. An output in 16 bits keeps them, and the type of the file as `train.file_type`; the
-    host widens. Under `half-grad` a low parameter is read as its 16-bit copy and its gradient
+    `train.reason`. An output in 16 bits keeps them, and the type of the file as `train.file_type`;
+    the host widens. Under `half-grad` a low parameter is read as its 16-bit copy and its gradient
     stays 16 bits wide.
 
         %h = train.matmul %x, %w : (tensor<4x8xf32>, tensor<8x2xf32>) -> tensor<4x2xf32>
@@ -102,20 +104,18 @@ def AssignPrecisionPass : Pass<"assign-precision", "::mlir::ModuleOp"> {
            "fp32, autocast, half-grad, half or as-is">,
     Option<"halfType", "half-type", "std::string", "\"fp16\"", "fp16 or bf16">,
     ListOption<"pin", "pin", "std::string", "REGEX=fp32|fp16|bf16, by node or op name">];
-  let dependentDialects = ["::halfstep::train::TrainDialect"];
 }
 
-def LegalizePrecisionPass : Pass<"legalize-precision", "::mlir::ModuleOp"> {
+def LegalizePrecisionPass : TrainPass<"legalize-precision"> {
   let summary = "Widen what the target cannot multiply in 16 bits";
   let description = [{
     A contraction in a type that the target has no products of works in f32 instead, for the reason
     "target", and its result is rounded to the type that `assign-precision` wished.
   }];
   let options = [Option<"target", "target", "std::string", "\"cpu\"", "cpu, sm_75 or sm_80">];
-  let dependentDialects = ["::halfstep::train::TrainDialect"];
 }
 
-def AssignInputTypesPass : Pass<"assign-input-types", "::mlir::ModuleOp"> {
+def AssignInputTypesPass : TrainPass<"assign-input-types"> {
   let summary = "Give inputs and the label the types that they are staged in";
   let description = [{
     An input arrives in the type that is chosen for it, or in 16 bits if it is only read in these. A
@@ -130,10 +130,9 @@ def AssignInputTypesPass : Pass<"assign-input-types", "::mlir::ModuleOp"> {
   let options = [
     ListOption<"types", "types", "std::string", "NAME=fp32|fp16|bf16 of an input, or of the label">,
     Option<"narrow", "narrow", "bool", "true", "false: only the inputs named in types">];
-  let dependentDialects = ["::halfstep::train::TrainDialect"];
 }
 
-def ExpandAdjointsPass : Pass<"expand-adjoints", "::mlir::ModuleOp"> {
+def ExpandAdjointsPass : TrainPass<"expand-adjoints"> {
   let summary = "Replace train.adjoint by sums and additions, now that types are known";
   let description = [{
         %dx = train.adjoint(%r1, %r2) of %b : (tensor<4x8xf32>, tensor<8xf32>, tensor<8xf32>)
@@ -142,7 +141,6 @@ def ExpandAdjointsPass : Pass<"expand-adjoints", "::mlir::ModuleOp"> {
         %t = train.reshape %s {sizes = [8]}
         %dx = train.add %t, %r2
   }];
-  let dependentDialects = ["::halfstep::train::TrainDialect"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -155,8 +153,8 @@ def BuildStepPass : Pass<"build-step", "::mlir::ModuleOp"> {
     Lays the trained parameters, their gradients and the optimizer's slots out in flat regions;
     makes `@update` (gradient norm, clipping, schedule, optimizer, counters, records), lets `@micro`
     keep its loss (and add up gradients when several micro-batches make one update), draws random
-    numbers from the seed and counters in the state, and renames `@forward` to `@infer`. From here on the module's `table.tensor` and `table.region` ops say
-    what memory has a name.
+    numbers from the seed and counters in the state, and renames `@forward` to `@infer`. From here
+    on the module's `table.tensor` and `table.region` ops say what memory has a name.
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", "", "NAME[:key=value,...]">,
@@ -177,16 +175,15 @@ def BuildStepPass : Pass<"build-step", "::mlir::ModuleOp"> {
 // kernels
 //===----------------------------------------------------------------------===//
 
-def ExpandCompositesPass : Pass<"expand-composites", "::mlir::ModuleOp"> {
+def ExpandCompositesPass : TrainPass<"expand-composites"> {
   let summary = "Expand softmax, losses and the like into elementwise ops and reductions";
   let description = [{
     Possible only now: precision was decided for the whole. The parts are fused again by
     `form-kernels`, and what forward and backward share is shared by CSE.
   }];
-  let dependentDialects = ["::halfstep::train::TrainDialect"];
 }
 
-def AssignLayoutPass : Pass<"assign-layout", "::mlir::ModuleOp"> {
+def AssignLayoutPass : TrainPass<"assign-layout"> {
   let summary = "Choose where the channels of convolutions and poolings lie";
   let description = [{
     Regions of convolutions, poolings and the elementwise ops between them get one layout, by the
@@ -207,10 +204,9 @@ def AssignLayoutPass : Pass<"assign-layout", "::mlir::ModuleOp"> {
                  clEnumValN(::halfstep::Layout::ByCost, "by-cost", "what costs less"),
                  clEnumValN(::halfstep::Layout::ChannelsFirst, "channels-first", "as they come"),
                  clEnumValN(::halfstep::Layout::ChannelsLast, "channels-last", "transposed"))}]>];
-  let dependentDialects = ["::halfstep::train::TrainDialect"];
 }
 
-def NormaliseForKernelsPass : Pass<"normalise-for-kernels", "::mlir::ModuleOp"> {
+def NormaliseForKernelsPass : TrainPass<"normalise-for-kernels"> {
   let summary = "Bring programs into the forms that fusion knows";
   let description = [{
     Reductions over one run of adjacent dimensions, transposed operands of products as flags,
@@ -224,7 +220,6 @@ def NormaliseForKernelsPass : Pass<"normalise-for-kernels", "::mlir::ModuleOp"> 
         %s = train.sum %t {axes = [2]}
         %2 = train.sum %s {axes = [0]}
   }];
-  let dependentDialects = ["::halfstep::train::TrainDialect"];
 }
 
 def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
