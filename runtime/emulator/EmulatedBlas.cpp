@@ -1,8 +1,6 @@
-//===- EmulatedBlas.cpp - cuBLASLt, emulated --------------------------------------------------===//
+//===- EmulatedBlas.cpp - The descriptors of the emulated cuBLASLt ----------------------------===//
 //
-// Descriptors, the heuristic and the product, with the library's status codes. A product that would
-// be split over k on a device, where the caller's preference allows it, asks for workspace, and
-// spoils what it is given: so a workspace that holds something else is noticed.
+// Handles and descriptors, with the library's status codes; the size of each value is checked.
 //
 //===------------------------------------------------------------------------------------------===//
 
@@ -17,17 +15,6 @@ using Needs = Emulation::Needs;
 
 namespace {
 
-template <typename F> BlasStatus enter(Needs needs, F body) {
-  BlasStatus status = blasSuccess;
-  Result result = emulation().enter(needs, [&] {
-    status = body();
-    return success;
-  });
-  if (result == success)
-    return status;
-  return result == errorLaunchFailed ? blasExecutionFailed : blasNotInitialized;
-}
-
 /// Sets an attribute if the value has the attribute's size.
 template <typename T> BlasStatus assign(T &attribute, const void *value, size_t bytes) {
   if (!value || bytes != sizeof(T))
@@ -37,7 +24,7 @@ template <typename T> BlasStatus assign(T &attribute, const void *value, size_t 
 }
 
 BlasStatus create(BlasHandle *handle) {
-  return enter(Needs::Context, [&] {
+  return enterBlas(Needs::Context, [&] {
     if (!handle)
       return blasInvalidValue;
     *handle = emulation().blasHandles.add(0);
@@ -46,13 +33,13 @@ BlasStatus create(BlasHandle *handle) {
 }
 
 BlasStatus destroy(BlasHandle handle) {
-  return enter(Needs::Nothing, [&] {
+  return enterBlas(Needs::Nothing, [&] {
     return emulation().blasHandles.erase(handle) ? blasSuccess : blasNotInitialized;
   });
 }
 
 BlasStatus createDescription(MatmulDescription *description, int computeType, int scaleType) {
-  return enter(Needs::Nothing, [&] {
+  return enterBlas(Needs::Nothing, [&] {
     bool isKnown =
         computeType == computeF32 || computeType == computeF32FastTF32 || computeType == computeF64;
     if (!description || !isKnown || !bytesOfType(scaleType))
@@ -66,7 +53,7 @@ BlasStatus createDescription(MatmulDescription *description, int computeType, in
 }
 
 BlasStatus destroyDescription(MatmulDescription description) {
-  return enter(Needs::Nothing, [&] {
+  return enterBlas(Needs::Nothing, [&] {
     return emulation().descriptions.erase(description) ? blasSuccess : blasInvalidValue;
   });
 }
@@ -83,7 +70,7 @@ BlasStatus assignTransposition(int32_t &attribute, const void *value, size_t byt
 
 BlasStatus setDescription(MatmulDescription description, int attribute, const void *value,
                           size_t bytes) {
-  return enter(Needs::Nothing, [&]() -> BlasStatus {
+  return enterBlas(Needs::Nothing, [&]() -> BlasStatus {
     MatmulDescriptionState *state = emulation().descriptions.find(description);
     if (!state)
       return blasInvalidValue;
@@ -106,7 +93,7 @@ BlasStatus setDescription(MatmulDescription description, int attribute, const vo
 
 BlasStatus createLayout(MatrixLayout *layout, int type, uint64_t rows, uint64_t columns,
                         int64_t leadingDimension) {
-  return enter(Needs::Nothing, [&] {
+  return enterBlas(Needs::Nothing, [&] {
     if (!layout || !bytesOfType(type))
       return blasInvalidValue;
     MatrixShape shape;
@@ -120,12 +107,13 @@ BlasStatus createLayout(MatrixLayout *layout, int type, uint64_t rows, uint64_t 
 }
 
 BlasStatus destroyLayout(MatrixLayout layout) {
-  return enter(Needs::Nothing,
-               [&] { return emulation().layouts.erase(layout) ? blasSuccess : blasInvalidValue; });
+  return enterBlas(Needs::Nothing, [&] {
+    return emulation().layouts.erase(layout) ? blasSuccess : blasInvalidValue;
+  });
 }
 
 BlasStatus setLayout(MatrixLayout layout, int attribute, const void *value, size_t bytes) {
-  return enter(Needs::Nothing, [&]() -> BlasStatus {
+  return enterBlas(Needs::Nothing, [&]() -> BlasStatus {
     MatrixShape *shape = emulation().layouts.find(layout);
     if (!shape)
       return blasInvalidValue;
@@ -138,7 +126,7 @@ BlasStatus setLayout(MatrixLayout layout, int attribute, const void *value, size
 }
 
 BlasStatus createPreference(MatmulPreference *preference) {
-  return enter(Needs::Nothing, [&] {
+  return enterBlas(Needs::Nothing, [&] {
     if (!preference)
       return blasInvalidValue;
     *preference = emulation().preferences.add({});
@@ -147,14 +135,14 @@ BlasStatus createPreference(MatmulPreference *preference) {
 }
 
 BlasStatus destroyPreference(MatmulPreference preference) {
-  return enter(Needs::Nothing, [&] {
+  return enterBlas(Needs::Nothing, [&] {
     return emulation().preferences.erase(preference) ? blasSuccess : blasInvalidValue;
   });
 }
 
 BlasStatus setPreference(MatmulPreference preference, int attribute, const void *value,
                          size_t bytes) {
-  return enter(Needs::Nothing, [&]() -> BlasStatus {
+  return enterBlas(Needs::Nothing, [&]() -> BlasStatus {
     MatmulPreferenceState *state = emulation().preferences.find(preference);
     if (!state)
       return blasInvalidValue;
@@ -166,269 +154,9 @@ BlasStatus setPreference(MatmulPreference preference, int attribute, const void 
   });
 }
 
-/// A whole call's descriptors.
-struct Call {
-  MatmulDescriptionState description;
-  MatrixProduct product;
-};
-
-bool isPlaced(const MatrixShape &shape) {
-  return shape.rows > 0 && shape.columns > 0 && shape.leadingDimension >= int64_t(shape.rows) &&
-         shape.batchCount > 0 && shape.batchStride >= 0;
-}
-
-/// Whether the types are a combination that the library has.
-bool isSupported(const MatmulDescriptionState &description, const MatrixProduct &product) {
-  int type = product.a.type, result = product.d.type;
-  if (product.b.type != type || product.c.type != result)
-    return false;
-  if (description.epilogue != epilogueDefault && description.epilogue != epilogueBias)
-    return false;
-  if (description.biasType != -1 && description.biasType != result)
-    return false;
-  if (description.computeType == computeF64)
-    return description.scaleType == dataF64 && type == dataF64 && result == dataF64;
-  if (description.scaleType != dataF32 || type == dataF64 ||
-      (description.computeType == computeF32FastTF32 && type != dataF32))
-    return false;
-  return result == type || result == dataF32;
-}
-
-/// Reads the descriptors of a call; whether they fit together.
-BlasStatus read(MatmulDescription description, MatrixLayout a, MatrixLayout b, MatrixLayout c,
-                MatrixLayout d, Call &call) {
-  MatmulDescriptionState *state = emulation().descriptions.find(description);
-  const MatrixShape *shapes[] = {emulation().layouts.find(a), emulation().layouts.find(b),
-                                 emulation().layouts.find(c), emulation().layouts.find(d)};
-  if (!state)
-    return blasInvalidValue;
-  for (const MatrixShape *shape : shapes)
-    if (!shape || !isPlaced(*shape) || shape->batchCount != shapes[3]->batchCount)
-      return blasInvalidValue;
-  call.description = *state;
-  MatrixProduct &product = call.product;
-  product.a = *shapes[0];
-  product.b = *shapes[1];
-  product.c = *shapes[2];
-  product.d = *shapes[3];
-  product.isATransposed = state->transposeA == operationTranspose;
-  product.isBTransposed = state->transposeB == operationTranspose;
-  product.isFastTf32 = state->computeType == computeF32FastTF32;
-  product.hasBias = state->epilogue == epilogueBias;
-  uint64_t rows = product.isATransposed ? product.a.columns : product.a.rows;
-  uint64_t columns = product.isBTransposed ? product.b.rows : product.b.columns;
-  uint64_t depth = product.isBTransposed ? product.b.columns : product.b.rows;
-  if (product.d.rows != rows || product.d.columns != columns || product.depth() != depth ||
-      product.c.rows != rows || product.c.columns != columns)
-    return blasInvalidValue;
-  return isSupported(*state, product) ? blasSuccess : blasNotSupported;
-}
-
-/// Which product an algorithm is for: a number that tells descriptors apart.
-uint64_t numberOf(const Call &call) {
-  uint64_t number = 0;
-  auto add = [&](uint64_t value) { number = (number ^ value) * 0x100000001b3 + 0x9e3779b9; };
-  for (const MatrixShape *shape :
-       {&call.product.a, &call.product.b, &call.product.c, &call.product.d})
-    for (uint64_t value :
-         {uint64_t(shape->type), shape->rows, shape->columns, uint64_t(shape->leadingDimension),
-          uint64_t(shape->batchCount), uint64_t(shape->batchStride)})
-      add(value);
-  for (int value : {call.description.computeType, call.description.transposeA,
-                    call.description.transposeB, int(call.description.epilogue)})
-    add(uint64_t(value));
-  return number;
-}
-
-EmulatedAlgorithm choose(const Call &call, const MatmulPreferenceState &preference) {
-  constexpr uint64_t splits = 4, deep = 512, fewElements = 128 * 128;
-  const MatrixProduct &product = call.product;
-  uint64_t elements = product.rows() * product.columns();
-  uint64_t sumBytes = call.description.computeType == computeF64 ? 8 : 4;
-  uint64_t bytes = splits * elements * uint64_t(product.d.batchCount) * sumBytes;
-  bool isSplit = (preference.reductionSchemes & reductionComputeType) && elements <= fewElements &&
-                 product.depth() >= deep && bytes <= preference.maxWorkspaceBytes;
-  return {numberOf(call), isSplit ? bytes : 0};
-}
-
-BlasStatus getHeuristic(BlasHandle handle, MatmulDescription description, MatrixLayout a,
-                        MatrixLayout b, MatrixLayout c, MatrixLayout d, MatmulPreference preference,
-                        int requested, MatmulHeuristic *results, int *found) {
-  return enter(Needs::Context, [&]() -> BlasStatus {
-    if (!emulation().blasHandles.find(handle))
-      return blasNotInitialized;
-    MatmulPreferenceState *wish = emulation().preferences.find(preference);
-    if (!wish || requested <= 0 || !results || !found)
-      return blasInvalidValue;
-    *found = 0;
-    Call call;
-    if (BlasStatus status = read(description, a, b, c, d, call))
-      return status;
-    EmulatedAlgorithm algorithm = choose(call, *wish);
-    results[0] = {};
-    std::memcpy(&results[0].algorithm, &algorithm, sizeof algorithm);
-    results[0].workspaceBytes = algorithm.workspaceBytes;
-    results[0].state = blasSuccess;
-    results[0].wavesCount = 1;
-    *found = 1;
-    return blasSuccess;
-  });
-}
-
-/// From the first byte of a matrix to behind its last.
-uint64_t extentOf(const MatrixShape &shape) {
-  return ((uint64_t(shape.batchCount) - 1) * uint64_t(shape.batchStride) +
-          (shape.columns - 1) * uint64_t(shape.leadingDimension) + shape.rows) *
-         bytesOfType(shape.type);
-}
-
-/// Calls `f` with each range of bytes that a matrix consists of, as few as possible.
-template <typename F> void forEachRange(const MatrixShape &shape, const void *data, F f) {
-  uint64_t bytes = bytesOfType(shape.type);
-  const char *begin = static_cast<const char *>(data);
-  for (int32_t batch = 0; batch < shape.batchCount; ++batch) {
-    const char *matrix = begin + uint64_t(batch) * uint64_t(shape.batchStride) * bytes;
-    if (shape.leadingDimension == int64_t(shape.rows)) {
-      f(DeviceRange{matrix, shape.rows * shape.columns * bytes});
-      continue;
-    }
-    for (uint64_t column = 0; column < shape.columns; ++column)
-      f(DeviceRange{matrix + column * uint64_t(shape.leadingDimension) * bytes,
-                    shape.rows * bytes});
-  }
-}
-
-/// The memory of a call.
-struct Operands {
-  const void *a, *b, *c;
-  void *d;
-  const void *bias;
-  void *workspace;
-  uint64_t workspaceBytes;
-};
-
-bool overlap(DeviceRange one, DeviceRange other) {
-  auto begin = uintptr_t(one.address), otherBegin = uintptr_t(other.address);
-  return begin < otherBegin + other.bytes && otherBegin < begin + one.bytes;
-}
-
-std::string describe(const MatrixProduct &product) {
-  return "cublasLtMatmul of " + std::to_string(product.rows()) + " x " +
-         std::to_string(product.columns()) + " x " + std::to_string(product.depth());
-}
-
-/// Whether the operands are where the library accepts them. Throws where it would not notice that
-/// one is overwritten while it is needed.
-BlasStatus check(const MatrixProduct &product, const Operands &operands) {
-  const DeviceMemory &memory = emulation().device->memory;
-  auto isAt = [&](const void *data, uint64_t bytes, uint64_t alignment) {
-    return uintptr_t(data) % alignment == 0 && memory.contains(data, bytes);
-  };
-  constexpr uint64_t alignment = 16;
-  const uint64_t elementBytes = bytesOfType(product.d.type);
-  DeviceRange a{operands.a, extentOf(product.a)}, b{operands.b, extentOf(product.b)};
-  DeviceRange c{operands.c, extentOf(product.c)}, d{operands.d, extentOf(product.d)};
-  DeviceRange bias{operands.bias, product.rows() * elementBytes};
-  DeviceRange workspace{operands.workspace, operands.workspaceBytes};
-  for (const DeviceRange &matrix : {a, b, c, d})
-    if (!isAt(matrix.address, matrix.bytes, alignment))
-      return blasInvalidValue;
-  if (product.hasBias && !isAt(bias.address, bias.bytes, elementBytes))
-    return blasInvalidValue;
-  if (workspace.bytes && !isAt(workspace.address, workspace.bytes, alignment))
-    return blasInvalidValue;
-  bool isInPlace = operands.c == operands.d;
-  if (isInPlace && !(product.c == product.d))
-    return blasInvalidValue;
-  std::vector<DeviceRange> inputs{a, b};
-  if (product.beta != 0 && !isInPlace)
-    inputs.push_back(c);
-  if (product.hasBias)
-    inputs.push_back(bias);
-  for (const DeviceRange &input : inputs)
-    if (overlap(input, d) || (workspace.bytes && overlap(input, workspace)))
-      throw Error(describe(product), "its result or workspace overlaps an operand");
-  if (workspace.bytes && overlap(workspace, d))
-    throw Error(describe(product), "its workspace overlaps its result");
-  return blasSuccess;
-}
-
-void run(const MatrixProduct &product, const Operands &operands, const Moment &moment) {
-  EmulatedDevice &device = *emulation().device;
-  std::string what = describe(product);
-  auto readAll = [&](const MatrixShape &shape, const void *data) {
-    forEachRange(shape, data, [&](DeviceRange range) { device.read(what, range, moment); });
-  };
-  readAll(product.a, operands.a);
-  readAll(product.b, operands.b);
-  if (product.beta != 0)
-    readAll(product.c, operands.c);
-  if (product.hasBias)
-    device.read(what, {operands.bias, product.rows() * bytesOfType(product.d.type)}, moment);
-  if (operands.workspaceBytes)
-    device.spoil(what, {operands.workspace, operands.workspaceBytes}, moment);
-  forEachRange(product.d, operands.d,
-               [&](DeviceRange range) { device.write(what, range, moment); });
-  product.compute(operands.a, operands.b, operands.c, operands.d, operands.bias);
-}
-
-/// alpha or beta, from the host.
-double scaleAt(const void *address, int type) {
-  if (type == dataF64) {
-    double value;
-    std::memcpy(&value, address, sizeof value);
-    return value;
-  }
-  float value;
-  std::memcpy(&value, address, sizeof value);
-  return double(value);
-}
-
-BlasStatus matmul(BlasHandle handle, MatmulDescription description, const void *alpha,
-                  const void *a, MatrixLayout aLayout, const void *b, MatrixLayout bLayout,
-                  const void *beta, const void *c, MatrixLayout cLayout, void *d,
-                  MatrixLayout dLayout, const MatmulAlgorithm *algorithm, void *workspace,
-                  size_t workspaceBytes, Stream stream) {
-  return enter(Needs::Context, [&]() -> BlasStatus {
-    if (!emulation().blasHandles.find(handle))
-      return blasNotInitialized;
-    const DeviceMemory &memory = emulation().device->memory;
-    if (!alpha || !beta || memory.contains(alpha, 1) || memory.contains(beta, 1))
-      return blasInvalidValue;
-    Call call;
-    if (BlasStatus status = read(description, aLayout, bLayout, cLayout, dLayout, call))
-      return status;
-    MatmulPreferenceState preference;
-    preference.maxWorkspaceBytes = workspaceBytes;
-    EmulatedAlgorithm chosen = choose(call, preference);
-    if (algorithm)
-      std::memcpy(&chosen, algorithm, sizeof chosen);
-    if (chosen.problem != numberOf(call) || chosen.workspaceBytes > workspaceBytes)
-      return blasInvalidValue;
-    MatrixProduct &product = call.product;
-    product.alpha = scaleAt(alpha, call.description.scaleType);
-    product.beta = scaleAt(beta, call.description.scaleType);
-    Operands operands{a,
-                      b,
-                      c,
-                      d,
-                      product.hasBias ? call.description.bias : nullptr,
-                      workspace,
-                      chosen.workspaceBytes};
-    if (BlasStatus status = check(product, operands))
-      return status;
-    Result result = emulation().submit(stream, [=]() -> Streams::Operation {
-      return [=](const Moment &moment) { run(product, operands, moment); };
-    });
-    if (result == errorInvalidHandle)
-      return blasInvalidValue;
-    return result == success ? blasSuccess : blasExecutionFailed;
-  });
-}
-
 } // namespace
 
-void setBlasFunctions(CublasLt &blas) {
+void setDescriptorFunctions(CublasLt &blas) {
   blas.cublasLtCreate = create;
   blas.cublasLtDestroy = destroy;
   blas.cublasLtMatmulDescCreate = createDescription;
@@ -440,8 +168,6 @@ void setBlasFunctions(CublasLt &blas) {
   blas.cublasLtMatmulPreferenceCreate = createPreference;
   blas.cublasLtMatmulPreferenceDestroy = destroyPreference;
   blas.cublasLtMatmulPreferenceSetAttribute = setPreference;
-  blas.cublasLtMatmulAlgoGetHeuristic = getHeuristic;
-  blas.cublasLtMatmul = matmul;
 }
 
 } // namespace halfstep::runtime

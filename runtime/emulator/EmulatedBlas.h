@@ -1,4 +1,8 @@
 //===- EmulatedBlas.h - What the handles of cuBLASLt stand for ----------------------*- C++ -*-===//
+//
+// A blas handle itself has nothing behind it.
+//
+//===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_EMULATOR_EMULATEDBLAS_H
 #define HALFSTEP_RUNTIME_EMULATOR_EMULATEDBLAS_H
 

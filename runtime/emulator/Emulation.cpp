@@ -101,7 +101,8 @@ Api emulatedCuda(const hs_emulated_function *functions, uint64_t count, uint64_t
   setMemoryFunctions(api.driver);
   setStreamFunctions(api.driver);
   setModuleFunctions(api.driver);
-  setBlasFunctions(api.blas);
+  setDescriptorFunctions(api.blas);
+  setProductFunctions(api.blas);
   return api;
 }
 

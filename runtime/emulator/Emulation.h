@@ -164,13 +164,26 @@ template <typename F> cuda::Result Emulation::enterToFree(F body) {
   }
 }
 
+/// As Emulation::enter, for functions of cuBLASLt.
+template <typename F> cuda::BlasStatus enterBlas(Emulation::Needs needs, F body) {
+  cuda::BlasStatus status = cuda::blasSuccess;
+  cuda::Result result = emulation().enter(needs, [&] {
+    status = body();
+    return cuda::success;
+  });
+  if (result == cuda::success)
+    return status;
+  return result == cuda::errorLaunchFailed ? cuda::blasExecutionFailed : cuda::blasNotInitialized;
+}
+
 /// The parts of the driver's table.
 void setDeviceFunctions(cuda::Driver &driver);
 void setMemoryFunctions(cuda::Driver &driver);
 void setStreamFunctions(cuda::Driver &driver);
 void setModuleFunctions(cuda::Driver &driver);
 /// And cuBLASLt's.
-void setBlasFunctions(cuda::CublasLt &blas);
+void setDescriptorFunctions(cuda::CublasLt &blas);
+void setProductFunctions(cuda::CublasLt &blas);
 
 } // namespace halfstep::runtime
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -126,13 +127,15 @@ void GridRun::runWarp(uint32_t first, uint32_t end) {
     for (uint32_t i = first; i < end; ++i)
       if (threads[i].state == State::Ready)
         resume(threads[i]);
-    bool isWaiting = false;
+    uint32_t complete = 0; // members of an exchange that are all there
     for (uint32_t i = first; i < end; ++i)
       if (threads[i].state == State::AtExchange) {
-        isWaiting = true;
-        receive(threads[i], first, end);
+        if (threads[i].members != complete)
+          checkMembers(threads[i], first, end);
+        complete = threads[i].members;
+        receive(threads[i], first);
       }
-    if (!isWaiting)
+    if (!complete)
       return;
     for (uint32_t i = first; i < end; ++i)
       if (threads[i].state == State::AtExchange)
@@ -140,8 +143,8 @@ void GridRun::runWarp(uint32_t first, uint32_t end) {
   }
 }
 
-/// Gives a lane its partner's value; all of the exchange's members have to be there.
-void GridRun::receive(Thread &thread, uint32_t first, uint32_t end) {
+/// All members of an exchange have to be there, with the same members.
+void GridRun::checkMembers(const Thread &thread, uint32_t first, uint32_t end) {
   for (uint32_t lane = 0; lane < lanes; ++lane) {
     if (!(thread.members >> lane & 1))
       continue;
@@ -151,9 +154,17 @@ void GridRun::receive(Thread &thread, uint32_t first, uint32_t end) {
       fail(thread, "exchanges a value with lanes of which thread " + std::to_string(other) +
                        " is not there");
   }
-  if (!(thread.members >> (thread.partner - first) & 1))
-    fail(thread, "asks for the value of thread " + std::to_string(thread.partner) +
-                     ", which is no member of the exchange");
+}
+
+/// Gives a lane its partner's value.
+void GridRun::receive(Thread &thread, uint32_t first) {
+  auto isMember = [&](uint32_t other) {
+    return other - first < lanes && (thread.members >> (other - first) & 1);
+  };
+  for (uint32_t other : {thread.thread, thread.partner})
+    if (!isMember(other))
+      fail(thread, "asks for the value of thread " + std::to_string(thread.partner) +
+                       ", but thread " + std::to_string(other) + " is no member of the exchange");
   thread.received = threads[thread.partner].given;
 }
 
@@ -193,38 +204,44 @@ GridRun::Line &GridRun::line(uintptr_t address) {
 
 void GridRun::checkAccess(Thread &thread, const void *address, uint32_t bytes, uint32_t alignment,
                           bool isStore) {
-  std::string what;
-  if (uintptr_t(address) % alignment) {
-    what = "is not aligned to " + std::to_string(alignment);
-  } else {
-    Line &line = this->line(uintptr_t(address));
-    uint32_t offset = uintptr_t(address) % TouchMap::pageBytes, bit = offset % 64;
-    if (offset >= line.page.begin && offset + bytes <= line.page.end && bit + bytes < 64) {
-      uint64_t mask = ((uint64_t(1) << bytes) - 1) << bit;
-      uint64_t &written = line.page.isWritten[offset / 64];
-      if (isStore)
-        written |= mask;
-      if ((written & mask) == mask) {
-        auto other = line.touches->touch(offset, bytes, thread.toucher, isStore);
-        if (!other)
-          return;
-        what = race(*other);
-      }
-    }
-    if (what.empty())
-      what = problemOf(thread, address, bytes, isStore);
-    if (what.empty())
-      return;
-  }
-  // Nothing can be thrown across a kernel's frames: the thread stays here for good.
+  bool isAligned = uintptr_t(address) % alignment == 0;
+  if (isAligned && passes(thread, address, bytes, isStore))
+    return;
+  if (isAtFault(thread, address, bytes, alignment, isStore))
+    // Nothing can be thrown across a kernel's frames: the thread stays here for good, and so would
+    // any object on its stack.
+    thread.fiber.wait();
+}
+
+/// Whether there is nothing wrong with an access that is within a page and a word of bits.
+bool GridRun::passes(Thread &thread, const void *address, uint32_t bytes, bool isStore) {
+  Line &line = this->line(uintptr_t(address));
+  uint32_t offset = uintptr_t(address) % TouchMap::pageBytes, bit = offset % 64;
+  if (offset < line.page.begin || offset + bytes > line.page.end || bit + bytes > 64 || bytes == 64)
+    return false;
+  uint64_t mask = ((uint64_t(1) << bytes) - 1) << bit;
+  uint64_t &written = line.page.isWritten[offset / 64];
+  if (isStore)
+    written |= mask;
+  return (written & mask) == mask && !line.touches->touch(offset, bytes, thread.toucher, isStore);
+}
+
+/// Whether there is anything wrong with an access; then `problem` says what.
+bool GridRun::isAtFault(Thread &thread, const void *address, uint32_t bytes, uint32_t alignment,
+                        bool isStore) {
+  std::string what = uintptr_t(address) % alignment
+                         ? "is not aligned to " + std::to_string(alignment)
+                         : problemOf(thread, address, bytes, isStore);
+  if (what.empty())
+    return false;
   char text[64];
   std::snprintf(text, sizeof text, "makes a %s of %u bytes at %p", isStore ? "store" : "load",
                 bytes, address);
-  problem = text + parameterNear(address) + " that " + what;
-  thread.fiber.wait();
+  problem = text + (" (" + placeOf(address) + ") that ") + what;
+  return true;
 }
 
-/// What is wrong with an access that is wrong, or that lies across pages or words.
+/// In words; empty: nothing.
 std::string GridRun::problemOf(Thread &thread, const void *address, uint32_t bytes, bool isStore) {
   uintptr_t at = uintptr_t(address), end = at + bytes;
   if (isShared(at)) {
@@ -254,17 +271,22 @@ std::string GridRun::race(uint32_t other) const {
          std::to_string(other % threads.size()) + ": nothing orders the two";
 }
 
-/// Which parameter the address is behind: the nearest.
-std::string GridRun::parameterNear(const void *address) const {
-  size_t nearest = parameters->size();
+/// Relative to shared memory or to the nearest parameter.
+std::string GridRun::placeOf(const void *address) const {
+  if (isShared(uintptr_t(address)))
+    return "shared memory + " + std::to_string(uintptr_t(address) - uintptr_t(shared->data()));
+  std::optional<size_t> nearest;
+  auto distanceTo = [&](size_t i) {
+    return static_cast<const char *>(address) - static_cast<const char *>((*parameters)[i]);
+  };
   for (size_t i = 0; i < parameters->size(); ++i)
-    if (uintptr_t((*parameters)[i]) <= uintptr_t(address) &&
-        (nearest == parameters->size() || (*parameters)[i] > (*parameters)[nearest]))
+    if (!nearest || std::abs(distanceTo(i)) < std::abs(distanceTo(*nearest)))
       nearest = i;
-  if (nearest == parameters->size() || isShared(uintptr_t(address)))
-    return "";
-  uint64_t offset = uintptr_t(address) - uintptr_t((*parameters)[nearest]);
-  return " (parameter " + std::to_string(nearest) + " + " + std::to_string(offset) + ")";
+  if (!nearest)
+    return "no parameter";
+  ptrdiff_t distance = distanceTo(*nearest);
+  return "parameter " + std::to_string(*nearest) + (distance < 0 ? " - " : " + ") +
+         std::to_string(std::abs(distance));
 }
 
 } // namespace halfstep::runtime

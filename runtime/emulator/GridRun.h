@@ -57,17 +57,21 @@ private:
   void prepare(uint32_t threadCount);
   void runBlock(uint32_t block);
   void runWarp(uint32_t first, uint32_t end);
-  void receive(Thread &thread, uint32_t first, uint32_t end);
+  void checkMembers(const Thread &thread, uint32_t first, uint32_t end);
+  void receive(Thread &thread, uint32_t first);
   void resume(Thread &thread);
   [[noreturn]] void fail(const Thread &thread, const std::string &what);
   void checkAccess(Thread &thread, const void *address, uint32_t bytes, uint32_t alignment,
                    bool isStore);
+  bool passes(Thread &thread, const void *address, uint32_t bytes, bool isStore);
+  bool isAtFault(Thread &thread, const void *address, uint32_t bytes, uint32_t alignment,
+                 bool isStore);
   std::string problemOf(Thread &thread, const void *address, uint32_t bytes, bool isStore);
   Line &line(uintptr_t address);
   bool isShared(uintptr_t address) const {
     return address - uintptr_t(shared->data()) < shared->bytes();
   }
-  std::string parameterNear(const void *address) const;
+  std::string placeOf(const void *address) const;
   std::string race(uint32_t other) const;
 
   static Thread &of(hs_emulated_thread *self) { return *static_cast<Thread *>(self); }

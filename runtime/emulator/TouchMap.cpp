@@ -29,6 +29,11 @@ std::vector<TouchMap::Page *> TouchMap::sorted() const {
 }
 
 void TouchMap::Page::refine(uint32_t finer) {
+  if (shift == untouched) {
+    marks.assign(pageBytes >> finer, {});
+    shift = finer;
+    return;
+  }
   uint32_t copies = 1u << (shift - finer);
   std::vector<Marks> refined;
   refined.reserve(marks.size() * copies);

@@ -101,19 +101,19 @@ private:
       return true;
     }
   };
-  static constexpr uint32_t coarsest = 4; // 16 bytes
+  static constexpr uint32_t untouched = 31;
 
   void begin(uintptr_t address) {
     this->address = address;
-    shift = coarsest;
-    marks.assign(pageBytes >> shift, {});
+    shift = untouched;
+    marks.clear();
   }
   /// Makes the pieces `1 << finer` bytes.
   void refine(uint32_t finer);
 
   uintptr_t address = 0;
-  uint32_t shift = coarsest;
-  std::vector<Marks> marks;
+  uint32_t shift = untouched;
+  std::vector<Marks> marks; // of each piece
 };
 
 template <typename F> void TouchMap::forEachRange(F f) const {

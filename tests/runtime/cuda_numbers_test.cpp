@@ -1,4 +1,4 @@
-//===- cuda_numbers_test.cpp - CudaApi.h against the toolkit's headers -----------------------===//
+//===- cuda_numbers_test.cpp - CudaApi.h against the toolkit's headers ------------------------===//
 //
 // The numbers and layouts of runtime/cuda/CudaApi.h are those of cuda.h and cublasLt.h. Compiled
 // where these are installed; there is nothing to run.

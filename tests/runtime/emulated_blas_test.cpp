@@ -1,4 +1,4 @@
-//===- emulated_blas_test.cpp - The emulated cuBLASLt ----------------------------------------===//
+//===- emulated_blas_test.cpp - The emulated cuBLASLt -----------------------------------------===//
 //
 // Products of all types, layouts and epilogues against sums in f64, and what the library refuses.
 //

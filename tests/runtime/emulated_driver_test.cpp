@@ -1,4 +1,4 @@
-//===- emulated_driver_test.cpp - Error codes of the emulated driver -------------------------===//
+//===- emulated_driver_test.cpp - Error codes of the emulated driver --------------------------===//
 
 #include "EmulatedCudaTest.h"
 

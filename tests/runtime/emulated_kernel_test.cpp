@@ -1,4 +1,4 @@
-//===- emulated_kernel_test.cpp - What the emulator sees inside a launch ---------------------===//
+//===- emulated_kernel_test.cpp - What the emulator sees inside a launch ----------------------===//
 //
 // One kernel for each fault, and beside it the kernel without the fault, which has to pass.
 //
@@ -94,6 +94,13 @@ void askStranger(void *const *, hs_emulated_thread *self) {
   if (self->thread < 4)
     self->exchange(self, 15, 0, 4);
 }
+void askOtherWarp(void *const *, hs_emulated_thread *self) {
+  self->exchange(self, ~uint32_t(0), 0, 32);
+}
+void exchangeWithoutItself(void *const *, hs_emulated_thread *self) {
+  if (self->thread < 4)
+    self->exchange(self, 14, 0, 0);
+}
 void readUnwrittenShared(void *const *, hs_emulated_thread *self) {
   load(self, reinterpret_cast<const float *>(self->shared));
 }
@@ -154,6 +161,8 @@ protected:
                           {"sum_lanes", sumLanes, 0, nullptr},
                           {"diverge_at_exchange", divergeAtExchange, 0, nullptr},
                           {"ask_stranger", askStranger, 0, nullptr},
+                          {"ask_other_warp", askOtherWarp, 0, nullptr},
+                          {"exchange_without_itself", exchangeWithoutItself, 0, nullptr},
                           {"read_unwritten_shared", readUnwrittenShared, tile, nullptr},
                           {"exceed_shared", exceedShared, tile, nullptr},
                           {"use_much_stack", useMuchStack, 0, nullptr},
@@ -195,7 +204,7 @@ TEST_F(Kernel, ReadsBeforeAnAllocation) {
   float *x = upload(std::vector<float>(256, 1.0f)), *y = allocate(256);
   std::string error = run("copy_previous", 4, {x, y});
   EXPECT_TRUE(has(error, "block 0, thread 0 makes a load")) << error;
-  EXPECT_TRUE(has(error, "that is to no device memory")) << error;
+  EXPECT_TRUE(has(error, "(parameter 0 - 4) that is to no device memory")) << error;
 }
 
 TEST_F(Kernel, WritesBeyondAnAllocation) {
@@ -294,7 +303,13 @@ TEST_F(Kernel, ExchangesBetweenLanes) {
   EXPECT_TRUE(has(error, "exchanges a value with lanes of which thread")) << error;
   restart(1);
   error = run("ask_stranger", 1, {});
-  EXPECT_TRUE(has(error, "thread 4, which is no member of the exchange")) << error;
+  EXPECT_TRUE(has(error, "but thread 4 is no member of the exchange")) << error;
+  restart(1);
+  error = run("ask_other_warp", 1, {});
+  EXPECT_TRUE(has(error, "is no member of the exchange")) << error;
+  restart(1);
+  error = run("exchange_without_itself", 1, {});
+  EXPECT_TRUE(has(error, "but thread 0 is no member of the exchange")) << error;
 }
 
 TEST_F(Kernel, MisusesSharedMemory) {
@@ -302,7 +317,9 @@ TEST_F(Kernel, MisusesSharedMemory) {
   EXPECT_TRUE(has(error, "reads shared memory that was never written")) << error;
   restart(1);
   error = run("exceed_shared", 1, {});
-  EXPECT_TRUE(has(error, "reaches beyond the block's shared memory")) << error;
+  EXPECT_TRUE(has(error, "(shared memory + ") &&
+              has(error, "that reaches beyond the block's shared memory"))
+      << error;
 }
 
 TEST_F(Kernel, NeedsTooMuchStack) {

@@ -1,4 +1,4 @@
-//===- emulated_streams_test.cpp - The order of work on an emulated device -------------------===//
+//===- emulated_streams_test.cpp - The order of work on an emulated device --------------------===//
 //
 // Each way of ordering work is left out once: what is said then, and that it is said for any seed.
 //
