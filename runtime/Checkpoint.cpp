@@ -29,12 +29,13 @@ static std::string storedName(const hs_tensor &tensor) {
   return tensor.role == HS_PARAMETER ? tensor.name : std::string("halfstep/") + tensor.name;
 }
 
-/// Whether a tensor of that name is of the loss scale, which only some precision modes have: a run
-/// may be resumed in a mode that begins one, or that needs none.
-static bool isOfLossScale(const std::string &storedName) {
-  static const std::set<std::string> names = {"halfstep/scale",           "halfstep/growth",
-                                              "halfstep/growth_factor",   "halfstep/backoff_factor",
-                                              "halfstep/growth_interval", "halfstep/max_skips"};
+/// Whether one run may have a tensor of that name and the run that goes on may not: the loss scale,
+/// which only some precision modes have, and counters that are set anew in each step.
+static bool isOptional(const std::string &storedName) {
+  static const std::set<std::string> names = {"halfstep/scale",         "halfstep/growth",
+                                              "halfstep/growth_factor", "halfstep/backoff_factor",
+                                              "halfstep/max_skips",     "halfstep/growth_interval",
+                                              "halfstep/micro",         "halfstep/epoch"};
   return names.count(storedName) > 0;
 }
 
@@ -68,13 +69,13 @@ static std::vector<std::string> findDifferences(const Session &session,
     std::string name = *known.insert(storedName(tensor)).first;
     const NamedTensor *stored = checkpoint.find(name);
     std::string here = stored ? describe(stored->type, stored->shape) : "missing";
-    bool begins = !stored && isOfLossScale(name);
+    bool begins = !stored && isOptional(name);
     if (here != describe(tensor) && !begins)
       differences.push_back("tensor '" + name + "' is " + here + " in it, " + describe(tensor) +
                             " in the model");
   });
   for (const NamedTensor &stored : checkpoint.tensors())
-    if (known.count(stored.name) == 0 && !isOfLossScale(stored.name))
+    if (known.count(stored.name) == 0 && !isOptional(stored.name))
       differences.push_back("tensor '" + stored.name + "' is " +
                             describe(stored.type, stored.shape) + " in it, missing in the model");
   return differences;
@@ -110,7 +111,7 @@ Metadata restoreCheckpoint(Session &session, const std::string &path) {
   forEachStored(session, [&](const hs_tensor &tensor) {
     if (const NamedTensor *stored = checkpoint.find(storedName(tensor)))
       session.write(tensor, stored->data);
-    else // of a loss scale that begins here
+    else // what begins here
       session.writeScalar(tensor, tensor.initial);
   });
   session.run(HS_INIT);

@@ -27,7 +27,7 @@ void saveCheckpoint(const Session &session, const std::string &path, const Metad
 
 /// Continues from a checkpoint and returns its metadata. Throws, before anything is changed, where
 /// it is damaged or of another model: the message names the first tensor that differs, is missing
-/// or is unknown. The loss scale alone may be missing, and begins anew, or be there unneeded: so a
+/// or is unknown. The loss scale may be missing, and begins anew, or be there unneeded: so a
 /// run goes on in another precision mode, where the types of its weights allow it.
 Metadata restoreCheckpoint(Session &session, const std::string &path);
 

@@ -229,7 +229,8 @@ std::optional<Anomaly> Training::replay(const Record &skipped, uint64_t epoch,
 /// The loss scale has come down as often as it may, and gradients still overflow.
 Error Training::skippedTooOften(const Record &record, uint64_t epoch, uint64_t stepOfEpoch) {
   Error error("step " + std::to_string(done),
-              std::to_string(uint64_t(skips)) + " updates in a row were skipped");
+              skips == 1 ? "the update was skipped"
+                         : std::to_string(uint64_t(skips)) + " updates in a row were skipped");
   std::ostringstream scale;
   scale << record.scale;
   if (std::isfinite(record.loss))
