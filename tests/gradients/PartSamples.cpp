@@ -1,11 +1,10 @@
 //===- PartSamples.cpp - Slices, and tensors put together -----------------===//
 
 #include "Samples.h"
+#include "Source.h"
 
 namespace {
 using Samples = std::vector<Sample>;
-
-std::string tensor(const std::string &type) { return "tensor<" + type + ">"; }
 
 /// Every kind of place, as a part that is taken out and as one that is surrounded.
 void addPlaces(Samples &all) {
@@ -28,29 +27,20 @@ void addPlaces(Samples &all) {
                                     {"2x6xf64", "5x6xf64", "1, 0", "2, 1"},
                                     {"2x1x3xf64", "3x4x5xf64", "1, 2, 4", "1, 1, -2"},
                                     {"2x17x3xf64", "2x40x3xf64", "0, 5, 0", "1, 2, 1", true}}) {
-    std::string place = "{offsets = array<i64: " + p.offsets +
-                        ">, strides = array<i64: " + p.strides + ">, sizes = array<i64: ";
-    all.push_back({"slice",
-                   "movement",
-                   {{p.whole}},
-                   "%y = train.slice %0 " + place + sizesOf(p.part) + ">} : (" + tensor(p.whole) +
-                       ") -> " + tensor(p.part),
-                   p.part});
+    std::string place = "{offsets = " + array(p.offsets) + ", strides = " + array(p.strides) +
+                        ", sizes = ",
+                part = place + array(sizesOf(p.part)) + "}",
+                whole = place + array(sizesOf(p.whole)) + "}";
+    all.push_back(sampleOf("slice", "movement", {{p.whole}}, part, p.part));
     // With a constant and with a computed value around it. The gradient of that is a sum over all
     // around the part, whose roundings no bound of a single op covers where that is much.
     if (!p.hasMuchAround)
-      all.push_back({"pad",
-                     "movement",
-                     {{p.part}, {"f64"}},
-                     "%y = train.pad %0, %1 " + place + sizesOf(p.whole) + ">} : (" +
-                         tensor(p.part) + ", tensor<f64>) -> " + tensor(p.whole),
-                     p.whole});
+      all.push_back(sampleOf("pad", "movement", {{p.part}, {"f64"}}, whole, p.whole));
     all.push_back({"pad",
                    "movement",
                    {{p.part}},
-                   "%c = arith.constant dense<-1.5> : tensor<f64>\n%y = train.pad %0, %c " + place +
-                       sizesOf(p.whole) + ">} : (" + tensor(p.part) + ", tensor<f64>) -> " +
-                       tensor(p.whole),
+                   "%c = arith.constant dense<-1.5> : tensor<f64>\n" +
+                       typed("%y = train.pad %0, %c " + whole, {p.part, "f64"}, p.whole),
                    p.whole});
   }
 }
@@ -65,15 +55,11 @@ void addConcats(Samples &all) {
                                      {{"2x3xf64", "2x1xf64", "2x33xf64"}, "1", "2x37xf64"},
                                      {{"3x2x5xf64", "3x4x5xf64", "3x1x5xf64"}, "1", "3x7x5xf64"},
                                      {{"1xf64", "1xf64"}, "0", "2xf64"}}) {
-    Sample sample{"concat", "movement", {}, "%y = train.concat ", p.result};
-    std::string types;
-    for (size_t i = 0; i < p.types.size(); ++i) {
-      sample.operands.push_back({p.types[i]});
-      sample.body += (i ? ", %" : "%") + std::to_string(i);
-      types += (i ? ", " : "") + tensor(p.types[i]);
-    }
-    sample.body += " {axis = " + p.axis + " : i64} : (" + types + ") -> " + tensor(p.result);
-    all.push_back(sample);
+    std::vector<Operand> operands;
+    for (const std::string &type : p.types)
+      operands.push_back({type});
+    all.push_back(
+        sampleOf("concat", "movement", operands, "{axis = " + p.axis + " : i64}", p.result));
   }
 }
 

@@ -7,7 +7,6 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
-#include "runtime/Session.h"
 #include "runtime/Types.h"
 #include <stdexcept>
 
@@ -28,6 +27,12 @@ Recipe ProgramOptions::defaultRecipe() {
   recipe.optimizer = "sgd";
   recipe.precision = "as-is";
   return recipe;
+}
+
+ProgramOptions ProgramOptions::forwardOnly() {
+  ProgramOptions options;
+  options.recipe.loss = options.recipe.optimizer = "";
+  return options;
 }
 
 /// The phases kernels and memory, with what tests may switch off.
@@ -124,10 +129,13 @@ Program::Program(mlir::MLIRContext &context, const std::string &source,
       session->writeScalar(tables.tensors[i], tables.tensors[i].initial);
 }
 
-Program::~Program() = default;
-
 void Program::setParameter(const std::string &name, const void *data) {
   session->write(*session->find(HS_PARAMETER, name), data);
+}
+
+void Program::setSeed(int64_t seed) {
+  if (const hs_tensor *tensor = session->find(HS_COUNTER, "seed"))
+    session->write(*tensor, &seed);
 }
 
 double Program::run() {

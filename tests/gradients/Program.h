@@ -7,14 +7,11 @@
 #include "mlir/IR/MLIRContext.h"
 #include "passes/Passes.h"
 #include "passes/Recipe.h"
+#include "runtime/Session.h"
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
-
-namespace halfstep::runtime {
-class Session;
-}
 
 /// Dialects loaded.
 std::unique_ptr<mlir::MLIRContext> makeContext();
@@ -28,6 +25,8 @@ struct ProgramOptions {
 
   /// The mean of the output, SGD, the types that the function is written in.
   static halfstep::Recipe defaultRecipe();
+  /// No loss, no gradients.
+  static ProgramOptions forwardOnly();
 };
 
 /// What castsFirst compiles by: @micro with its gradients, types final, adjoints in place.
@@ -38,15 +37,23 @@ class Program {
 public:
   Program(mlir::MLIRContext &context, const std::string &source,
           const ProgramOptions &options = {});
-  ~Program();
 
   void setParameter(const std::string &name, const void *data);
   /// Rounds to the parameter's type.
   void setParameter(const std::string &name, const std::vector<double> &values);
+  /// What random numbers follow from, if the program draws any.
+  void setSeed(int64_t seed);
   /// Runs forward and backward; returns the loss.
   double run();
   /// As it is kept: in any float type, scaled.
   std::vector<double> gradient(const std::string &name);
+  /// As T has it, which is the tensor's type.
+  template <typename T> std::vector<T> read(hs_role role, const char *name) const {
+    const hs_tensor &tensor = *session->find(role, name);
+    std::vector<T> values(tensor.slice.bytes / sizeof(T));
+    session->read(tensor, values.data());
+    return values;
+  }
   halfstep::runtime::Session &running() { return *session; }
 
 private:

@@ -1,6 +1,7 @@
 //===- SampleProgram.cpp - A sample as a function of parameters -----------===//
 
 #include "SampleProgram.h"
+#include "Source.h"
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -51,27 +52,27 @@ std::vector<double> draw(Domain domain, int64_t count, std::mt19937_64 &random) 
 } // namespace
 
 std::string sourceOf(const Sample &sample, const std::string &element, Arrival arrival) {
-  std::string arguments, body;
+  std::vector<std::string> arguments;
+  std::string body;
   for (size_t i = 0; i < sample.operands.size(); ++i) {
     const Operand &operand = sample.operands[i];
     bool differentiated = isDifferentiated(operand);
     bool isLow =
         differentiated && (arrival == Arrival::Low || (arrival == Arrival::Mixed && i > 0));
-    std::string value = "%" + std::to_string(i), type = "tensor<" + operand.type + ">";
-    arguments += (isLow ? "%p" + std::to_string(i) : value) + ": " + type +
-                 " {train.parameter = \"p" + std::to_string(i) + "\"" +
-                 (differentiated ? ", train.trainable" : "") + "}, ";
-    if (isLow) // the identity, with the adjoint halved twice: it has a gradient, and nothing folds
-               // it
-      body += value + " = train.maximum %p" + std::to_string(i) + ", %p" + std::to_string(i) +
-              " {train.category = 0 : i32} : (" + type + ", " + type + ") -> " + type + "\n";
+    std::string name = "p" + std::to_string(i), value = "%" + std::to_string(i);
+    std::string argument = parameter(name, operand.type, differentiated);
+    if (isLow) // the identity, with the adjoint halved twice: it has a gradient, nothing folds it
+      body +=
+          typed(value + " = train.maximum %" + name + ", %" + name + " {train.category = 0 : i32}",
+                {operand.type, operand.type}, operand.type);
+    else // the sample calls it by its number
+      argument.replace(0, argument.find(':'), value);
+    arguments.push_back(argument);
   }
-  std::string result = "tensor<" + sample.result + ">";
-  std::string source = "func.func @forward(" + arguments + "%weights: " + result +
-                       " {train.parameter = \"weights\", train.trainable}) -> (" + result +
-                       " {train.output = \"y\"}) {\n" + body + sample.body +
-                       "\n%z = train.mul %y, %weights : (" + result + ", " + result + ") -> " +
-                       result + "\nreturn %z : " + result + "\n}\n";
+  arguments.push_back(parameter("weights", sample.result));
+  body += sample.body + "\n" +
+          typed("%z = train.mul %y, %weights", {sample.result, sample.result}, sample.result);
+  std::string source = forward(arguments, body, sample.result, "%z");
   // Types of tensors and casts, not of attributes.
   for (std::string before : {"x", "<", "to "})
     for (size_t at = 0; (at = source.find(before + "f64", at)) != std::string::npos; ++at)

@@ -23,16 +23,23 @@ struct Operand {
 };
 
 struct Sample {
-  std::string op;     // the mnemonic that it is a sample of
-  std::string family; // as the .td file is called
+  std::string op;                // the mnemonic that it is a sample of
+  std::string family;            // as the .td file is called
   std::vector<Operand> operands; // %0, %1, ...
-  std::string body; // defines %y
+  std::string body;              // defines %y
   std::string result;
 };
 
 const std::vector<Sample> &samples();
 
+/// A sample of the op alone: %y = train.OP %0, %1, ... ATTRIBUTES.
+Sample sampleOf(const std::string &op, const std::string &family,
+                const std::vector<Operand> &operands, const std::string &attributes,
+                const std::string &result);
+
 /// Adds the samples of slice, pad and concat.
 void addParts(std::vector<Sample> &all);
+/// Adds those of convolution and pooling.
+void addWindows(std::vector<Sample> &all);
 
 #endif

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
+#include "Source.h"
 #include "runtime/Session.h"
 #include "runtime/Types.h"
 #include <cmath>
@@ -36,12 +37,11 @@ public:
     options.recipe.clipNorm = settings.clipNorm;
     options.recipe.accumulate = settings.accumulate;
     context = makeContext();
+    std::string type = "1x1xf32";
     program = std::make_unique<Program>(
         *context,
-        "func.func @forward(%x: tensor<1x1xf32> {train.input = \"x\"}, %w: tensor<1x1xf32> "
-        "{train.parameter = \"w\", train.trainable}) -> (tensor<1x1xf32> {train.output = \"y\"}) "
-        "{\n%0 = train.matmul %x, %w : (tensor<1x1xf32>, tensor<1x1xf32>) -> tensor<1x1xf32>\n"
-        "return %0 : tensor<1x1xf32>\n}\n",
+        forward({input("x", type), parameter("w", type)},
+                typed("%y = train.matmul %x, %w", {type, type}, type), type),
         options);
     program->setParameter("w", {weight});
     session().run(HS_INIT);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
+#include "Source.h"
 #include "runtime/Session.h"
 #include <cmath>
 #include <cstring>
@@ -21,10 +22,10 @@ constexpr int64_t kBatch = 8, kInputs = 33, kHidden = 40, kClasses = 10;
 using Sizes = std::initializer_list<int64_t>;
 
 std::string shape(Sizes sizes) {
-  std::string text = "tensor<";
+  std::string text;
   for (int64_t size : sizes)
     text += std::to_string(size) + "x";
-  return text + "f32>";
+  return text + "f32";
 }
 
 /// Two layers with `between` between them, which makes %h of %1. Their biases are added as the
@@ -34,63 +35,54 @@ std::string layers(int64_t batch, const std::string &between) {
               y = shape({batch, kClasses});
   std::string w1 = shape({kHidden, kInputs}), b1 = shape({kHidden}),
               w2 = shape({kClasses, kHidden}), b2 = shape({kClasses});
-  return "func.func @forward(%x: " + x + " {train.input = \"x\"}, %w1: " + w1 +
-         " {train.parameter = \"w1\", train.trainable}, %b1: " + b1 +
-         " {train.parameter = \"b1\", train.trainable}, %w2: " + w2 +
-         " {train.parameter = \"w2\", train.trainable}, %b2: " + b2 +
-         " {train.parameter = \"b2\", train.trainable}) -> (" + y + " {train.output = \"y\"}) {\n" +
-         "%0 = train.matmul %x, %w1 {transB = true} : (" + x + ", " + w1 + ") -> " + h +
-         "\n%1 = train.add %0, %b1 {train.category = 0 : i32} : (" + h + ", " + b1 + ") -> " + h +
-         "\n" + between + "%4 = train.matmul %h, %w2 {transB = true} : (" + h + ", " + w2 +
-         ") -> " + y + "\n%5 = train.add %4, %b2 {train.category = 0 : i32} : (" + y + ", " + b2 +
-         ") -> " + y + "\nreturn %5 : " + y + "\n}\n";
+  return forward({input("x", x), parameter("w1", w1), parameter("b1", b1), parameter("w2", w2),
+                  parameter("b2", b2)},
+                 typed("%0 = train.matmul %x, %w1 {transB = true}", {x, w1}, h) +
+                     typed("%1 = train.add %0, %b1 {train.category = 0 : i32}", {h, b1}, h) +
+                     between + typed("%2 = train.matmul %h, %w2 {transB = true}", {h, w2}, y) +
+                     typed("%y = train.add %2, %b2 {train.category = 0 : i32}", {y, b2}, y),
+                 y);
 }
 
 std::string plainNetwork(int64_t batch) {
   std::string h = shape({batch, kHidden});
-  return layers(batch, "%2 = train.tanh %1 : (" + h + ") -> " + h + "\n%h = train.mul %2, %1 : (" +
-                           h + ", " + h + ") -> " + h + "\n");
+  return layers(batch,
+                typed("%t = train.tanh %1", {h}, h) + typed("%h = train.mul %t, %1", {h, h}, h));
 }
 
 std::string networkWithDropout(int64_t batch) {
-  std::string h = shape({batch, kHidden}),
-              sizes = std::to_string(batch) + "x" + std::to_string(kHidden);
-  std::string bits = "tensor<" + sizes + "xi32>";
-  return layers(batch, "%bits = train.random_bits 0 in [" + std::to_string(batch) + ", " +
-                           std::to_string(kHidden) + "] : " + bits +
-                           "\n%h = train.dropout %1, %bits {ratio = 0.25 : f64} : (" + h + ", " +
-                           bits + ") -> " + h + "\n");
+  std::string h = shape({batch, kHidden}), sizes = std::to_string(batch),
+              hidden = std::to_string(kHidden), bits = sizes + "x" + hidden + "xi32";
+  return layers(
+      batch, "%bits = train.random_bits 0 in [" + joined({sizes, hidden}) + "] : " + tensor(bits) +
+                 "\n" + typed("%h = train.dropout %1, %bits {ratio = 0.25 : f64}", {h, bits}, h));
 }
 
 /// A gated layer: its halves are taken apart, put together in another order and backwards, spread
 /// among padding, and added to a product with a part of the weights.
 std::string networkOfParts(int64_t batch) {
   constexpr int64_t half = kHidden / 2;
-  std::string h = shape({batch, kHidden}), p = shape({batch, half}), w = shape({half, kInputs}),
-              n = std::to_string(batch);
-  auto place = [&](const char *attributes, const std::string &sizes) {
-    return std::string(" {") + attributes + ", sizes = array<i64: " + sizes + ">} : (";
+  std::string x = shape({batch, kInputs}), h = shape({batch, kHidden}), p = shape({batch, half}),
+              w1 = shape({kHidden, kInputs}), w = shape({half, kInputs}), n = std::to_string(batch);
+  auto place = [](const std::string &offsets, const std::string &strides,
+                  const std::string &sizes) {
+    return " {offsets = " + array(offsets) + ", strides = " + array(strides) +
+           ", sizes = " + array(sizes) + "}";
   };
   return layers(
-      batch, "%a = train.slice %1" +
-                 place("offsets = array<i64: 0, 0>, strides = array<i64: 1, 1>", n + ", 20") + h +
-                 ") -> " + p + "\n%b = train.slice %1" +
-                 place("offsets = array<i64: 0, 20>, strides = array<i64: 1, 1>", n + ", 20") + h +
-                 ") -> " + p + "\n%g = train.sigmoid %a : (" + p + ") -> " + p +
-                 "\n%v = train.tanh %b : (" + p + ") -> " + p + "\n%m = train.mul %g, %v : (" + p +
-                 ", " + p + ") -> " + p + "\n%r = train.slice %m" +
-                 place("offsets = array<i64: 0, 19>, strides = array<i64: 1, -1>", n + ", 20") + p +
-                 ") -> " + p + "\n%j = train.concat %r, %m {axis = 1 : i64} : (" + p + ", " + p +
-                 ") -> " + h +
-                 "\n%c = arith.constant dense<0.5> : tensor<f32>\n%s = train.pad %m, %c" +
-                 place("offsets = array<i64: 0, 1>, strides = array<i64: 1, 2>", n + ", 40") + p +
-                 ", tensor<f32>) -> " + h + "\n%w = train.slice %w1" +
-                 place("offsets = array<i64: 20, 0>, strides = array<i64: 1, 1>", "20, 33") +
-                 shape({kHidden, kInputs}) + ") -> " + w +
-                 "\n%q = train.matmul %x, %w {transB = true} : (" + shape({batch, kInputs}) + ", " +
-                 w + ") -> " + p + "\n%k = train.concat %q, %b {axis = 1 : i64} : (" + p + ", " +
-                 p + ") -> " + h + "\n%t = train.add %j, %s : (" + h + ", " + h + ") -> " + h +
-                 "\n%h = train.add %t, %k : (" + h + ", " + h + ") -> " + h + "\n");
+      batch, typed("%a = train.slice %1" + place("0, 0", "1, 1", n + ", 20"), {h}, p) +
+                 typed("%b = train.slice %1" + place("0, 20", "1, 1", n + ", 20"), {h}, p) +
+                 typed("%g = train.sigmoid %a", {p}, p) + typed("%v = train.tanh %b", {p}, p) +
+                 typed("%m = train.mul %g, %v", {p, p}, p) +
+                 typed("%r = train.slice %m" + place("0, 19", "1, -1", n + ", 20"), {p}, p) +
+                 typed("%j = train.concat %r, %m {axis = 1 : i64}", {p, p}, h) +
+                 "%c = arith.constant dense<0.5> : tensor<f32>\n" +
+                 typed("%s = train.pad %m, %c" + place("0, 1", "1, 2", n + ", 40"), {p, "f32"}, h) +
+                 typed("%w = train.slice %w1" + place("20, 0", "1, 1", "20, 33"), {w1}, w) +
+                 typed("%q = train.matmul %x, %w {transB = true}", {x, w}, p) +
+                 typed("%k = train.concat %q, %b {axis = 1 : i64}", {p, p}, h) +
+                 typed("%t = train.add %j, %s", {h, h}, h) +
+                 typed("%h = train.add %t, %k", {h, h}, h));
 }
 
 struct Trained {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
+#include "Source.h"
 #include "runtime/Session.h"
 #include <cmath>
 #include <functional>
@@ -19,8 +20,9 @@ using Vector = std::vector<double>;
 constexpr int64_t kSize = 4;
 
 /// Gradients of six steps: changing signs, a zero, one that overflows f16 when scaled by 65536.
-const std::vector<Vector> kGradients = {{0.5, -1, 0, 2},      {0.25, -1.5, 0, -2}, {-1, 0.125, 0, 3},
-                                        {0.75, -0.5, 0, 0.5}, {2, -1, 0, 1},       {0.5, 1, 0, -1}};
+const std::vector<Vector> kGradients = {{0.5, -1, 0, 2},   {0.25, -1.5, 0, -2},
+                                        {-1, 0.125, 0, 3}, {0.75, -0.5, 0, 0.5},
+                                        {2, -1, 0, 1},     {0.5, 1, 0, -1}};
 const Vector kStart = {1, -2, 3, 0.5};
 
 /// One weight after the gradients g, by the definition of an optimizer.
@@ -28,11 +30,10 @@ using Definition = std::function<double(double w, const Vector &g)>;
 
 Vector train(const ProgramOptions &options) {
   auto context = makeContext();
+  std::string type = "4xf64";
   Program program(*context,
-                  "func.func @forward(%x: tensor<4xf64> {train.input = \"x\"}, %w: tensor<4xf64> "
-                  "{train.parameter = \"w\", train.trainable}) -> (tensor<4xf64> {train.output = "
-                  "\"y\"}) {\n%0 = train.mul %w, %x : (tensor<4xf64>, tensor<4xf64>) -> "
-                  "tensor<4xf64>\nreturn %0 : tensor<4xf64>\n}\n",
+                  forward({input("x", type), parameter("w", type)},
+                          typed("%y = train.mul %w, %x", {type, type}, type), type),
                   options);
   runtime::Session &session = program.running();
   program.setParameter("w", kStart);
@@ -59,7 +60,8 @@ void expectFollows(const std::string &optimizer, const Definition &definition,
     Vector gradients;
     for (const Vector &g : kGradients)
       gradients.push_back(g[i]);
-    EXPECT_NEAR(result[i], definition(kStart[i], gradients), 1e-13) << optimizer << ", weight " << i;
+    EXPECT_NEAR(result[i], definition(kStart[i], gradients), 1e-13)
+        << optimizer << ", weight " << i;
   }
 }
 
@@ -131,7 +133,8 @@ TEST(Optimizers, FollowTheirDefinitions) {
   expectFollows("adam", adam(1e-3, 0.9, 0.999, 1e-8, 0, false, false));
   expectFollows("adam:lr=0.1,betas=0.8:0.95,eps=1e-3,weight_decay=0.1",
                 adam(0.1, 0.8, 0.95, 1e-3, 0.1, false, false));
-  expectFollows("adam:lr=0.1,betas=0.5:0.6,amsgrad=true", adam(0.1, 0.5, 0.6, 1e-8, 0, false, true));
+  expectFollows("adam:lr=0.1,betas=0.5:0.6,amsgrad=true",
+                adam(0.1, 0.5, 0.6, 1e-8, 0, false, true));
   expectFollows("adamw:lr=0.1", adam(0.1, 0.9, 0.999, 1e-8, 1e-2, true, false));
   expectFollows("rmsprop", rmsprop(1e-2, 0.99, 1e-8, 0, 0, false));
   expectFollows("rmsprop:lr=0.1,alpha=0.9,eps=1e-3,weight_decay=0.1,momentum=0.5,centered=true",

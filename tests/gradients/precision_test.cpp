@@ -13,15 +13,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CastsFirst.h"
 #include "Program.h"
 #include "SampleProgram.h"
+#include "Source.h"
 #include "ir/TrainDialect.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Transforms/Passes.h"
-#include "passes/Passes.h"
-#include "passes/Pipeline.h"
-#include "runtime/Session.h"
 #include "runtime/Types.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
@@ -106,93 +103,6 @@ int64_t opsOf(const Sample &sample) {
 }
 
 //===----------------------------------------------------------------------===//
-// Types
-//===----------------------------------------------------------------------===//
-
-bool isGradient(mlir::Operation *op) {
-  auto fused = mlir::dyn_cast<mlir::FusedLocWith<mlir::StringAttr>>(op->getLoc());
-  return fused && fused.getMetadata() == "gradient";
-}
-
-struct Types {
-  std::vector<std::string> forward;        // each op, with its types
-  std::map<unsigned, mlir::Type> adjoints; // by the position of the forward op
-  std::map<std::string, mlir::Type> gradients;
-};
-
-Types typesOf(mlir::ModuleOp module) {
-  Types types;
-  auto micro = module.lookupSymbol<mlir::func::FuncOp>("micro");
-  llvm::DenseMap<mlir::Operation *, unsigned> positions;
-  for (mlir::Operation &op : micro.front().without_terminator()) {
-    if (auto adjoint = mlir::dyn_cast<train::AdjointOp>(op)) {
-      // What reads a parameter is the mode's business, and shows in the gradient.
-      if (mlir::Operation *primal = adjoint.getPrimal().getDefiningOp())
-        types.adjoints[positions.lookup(primal)] = adjoint.getType();
-    } else if (!isGradient(&op)) {
-      positions[&op] = types.forward.size();
-      std::string text;
-      llvm::raw_string_ostream os(text);
-      os << op.getName() << " " << op.getOperandTypes() << " -> " << op.getResultTypes();
-      types.forward.push_back(text);
-    }
-  }
-  for (unsigned i = 0; i < micro.getNumResults(); ++i)
-    if (auto name = micro.getResultAttrOfType<mlir::StringAttr>(i, train::attr::kGradient))
-      types.gradients[name.str()] = micro.getResultTypes()[i];
-  return types;
-}
-
-/// @micro in either order, types final, adjoints in place.
-mlir::OwningOpRef<mlir::ModuleOp> differentiate(mlir::MLIRContext &context,
-                                                const std::string &source, const Recipe &recipe,
-                                                bool castsFirst) {
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
-  if (castsFirst) {
-    EXPECT_TRUE(succeeded(differentiateAfterCasts(*module, recipe)));
-    return module;
-  }
-  mlir::PassManager pm(&context);
-  pm.addPass(createAssignPrecisionPass({recipe.precision, recipe.halfType, recipe.pin}));
-  pm.addPass(mlir::createCSEPass());
-  EXPECT_TRUE(succeeded(runPhases(*module, recipe, Phase::Grad)) && succeeded(pm.run(*module)));
-  return module;
-}
-
-/// Moves what `value` is computed from in front of `end`, operands first.
-void moveBefore(mlir::Operation *end, mlir::Value value, llvm::DenseSet<mlir::Operation *> &moved) {
-  mlir::Operation *op = value.getDefiningOp();
-  if (!op || !moved.insert(op).second)
-    return;
-  for (mlir::Value operand : op->getOperands())
-    moveBefore(end, operand, moved);
-  op->moveBefore(end);
-}
-
-/// What @micro computes, whatever the order of its ops: adjoints expanded, nothing twice, no
-/// remark on where an op or its types come from.
-std::string computationOf(mlir::ModuleOp module) {
-  mlir::PassManager pm(module.getContext());
-  pm.addPass(createExpandAdjointsPass());
-  pm.addPass(mlir::createCanonicalizerPass());
-  pm.addPass(mlir::createCSEPass());
-  EXPECT_TRUE(succeeded(pm.run(module)));
-  auto micro = module.lookupSymbol<mlir::func::FuncOp>("micro");
-  micro.walk([](mlir::Operation *op) {
-    op->removeDiscardableAttr(train::attr::kReason);
-    op->removeDiscardableAttr(train::attr::kCategory);
-  });
-  mlir::Operation *terminator = micro.front().getTerminator();
-  llvm::DenseSet<mlir::Operation *> moved;
-  for (mlir::Value result : terminator->getOperands())
-    moveBefore(terminator, result, moved);
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  micro.print(os);
-  return text;
-}
-
-//===----------------------------------------------------------------------===//
 // Gradient-then-precision is casts-first
 //===----------------------------------------------------------------------===//
 
@@ -247,16 +157,15 @@ TEST_P(EveryOp, HasTheGradientsOfCastsFirst) {
 /// adding them up in 16 bits gives 2^k, in f32 2^k + 2.
 TEST_P(EveryOp, AddsUpContributionsInF32) {
   double first = GetParam().halfType == "fp16" ? 2048 : 256;
-  std::string type = "tensor<1x1xf32>", unary = " : (" + type + ") -> " + type + "\n",
-              binary = " : (" + type + ", " + type + ") -> " + type + "\n";
-  std::string source =
-      "func.func @forward(%p: " + type + " {train.parameter = \"p\", train.trainable}) -> (" +
-      type + " {train.output = \"y\"}) {\n%c = arith.constant dense<" + std::to_string(first) +
-      "> : " + type + "\n%x = train.neg %p {train.category = 0 : i32}" + unary +
-      "%a = train.abs %x" + unary + "%b = train.relu %x" + unary + "%m = train.mul %x, %c" +
-      binary + "%s = train.add %a, %b" + binary + "%y = train.add %m, %s" + binary +
-      "return %y : " + type + "\n}\n";
-  Program program(*context, source, options);
+  std::string type = "1x1xf32";
+  std::string body = "%c = arith.constant dense<" + std::to_string(first) + "> : " + tensor(type) +
+                     "\n" + typed("%x = train.neg %p {train.category = 0 : i32}", {type}, type) +
+                     typed("%a = train.abs %x", {type}, type) +
+                     typed("%b = train.relu %x", {type}, type) +
+                     typed("%m = train.mul %x, %c", {type, type}, type) +
+                     typed("%s = train.add %a, %b", {type, type}, type) +
+                     typed("%y = train.add %m, %s", {type, type}, type);
+  Program program(*context, forward({parameter("p", type)}, body, type), options);
   program.setParameter("p", std::vector<double>{-1});
   program.running().run(HS_INIT);
   program.run();
