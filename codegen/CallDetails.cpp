@@ -49,20 +49,10 @@ public:
     for (int64_t value : values)
       constants.push_back(c.i64(value));
   }
-  /// One number for each of three spatial dimensions; those that an op lacks come first.
-  void spatial(ArrayRef<int64_t> values, int64_t missing) {
-    SmallVector<int64_t> three(3 - values.size(), missing);
-    three.append(values.begin(), values.end());
-    numbers(three);
-  }
-  void window(ArrayRef<int64_t> kernel, const train::Sliding &sliding, RankedTensorType x,
-              RankedTensorType y) {
-    spatial(kernel, 1);
-    spatial(sliding.strides, 1);
-    spatial(sliding.dilations, 1);
-    spatial(sliding.pads.take_front(kernel.size()), 0);
-    spatial(train::spatialSizes(x, sliding.channelsLast), 1);
-    spatial(train::spatialSizes(y, sliding.channelsLast), 1);
+  void window(const hs_window &window) {
+    for (const auto &numbersOf :
+         {window.kernel, window.stride, window.dilation, window.pad, window.input, window.output})
+      numbers({numbersOf, 3});
   }
   LogicalResult types(Operation *op, TypeRange tensors) {
     for (Type type : tensors) {
@@ -106,34 +96,95 @@ FailureOr<Constant *> halfstep::codegen::detailOf(table::GemmOp op, ConstantWrit
   return members.address();
 }
 
-FailureOr<Constant *> halfstep::codegen::detailOf(table::ConvOp op, ConstantWriter &c) {
+//===---------------------------------------------------------------------------------------===//
+// Windows
+//===---------------------------------------------------------------------------------------===//
+
+/// One number for each of three spatial dimensions; those that an op lacks come first.
+static void setSpatial(int64_t (&three)[3], ArrayRef<int64_t> values, int64_t missing) {
+  std::fill(std::begin(three), std::end(three), missing);
+  llvm::copy(values, std::end(three) - values.size());
+}
+
+static hs_window windowOf(ArrayRef<int64_t> kernel, const train::Sliding &sliding,
+                          RankedTensorType x, RankedTensorType y) {
+  hs_window window;
+  setSpatial(window.kernel, kernel, 1);
+  setSpatial(window.stride, sliding.strides, 1);
+  setSpatial(window.dilation, sliding.dilations, 1);
+  setSpatial(window.pad, sliding.pads.take_front(kernel.size()), 0);
+  setSpatial(window.input, train::spatialSizes(x, sliding.channelsLast), 1);
+  setSpatial(window.output, train::spatialSizes(y, sliding.channelsLast), 1);
+  return window;
+}
+
+static LogicalResult setType(Operation *op, Type tensor, uint32_t &type) {
+  std::optional<hs_type> element = storageTypeOf(getElementTypeOrSelf(tensor));
+  if (!element)
+    return op->emitOpError("has no storage type for ") << tensor;
+  type = *element;
+  return success();
+}
+
+FailureOr<hs_conv> halfstep::codegen::describe(table::ConvOp op) {
   auto [x, w, y] = op.getConvolution();
-  bool isLast = op.getChannelsLast();
-  int64_t groups = op.getGroups(), outputs = w.getDimSize(0) / groups;
-  int64_t inputs = w.getDimSize(isLast ? w.getRank() - 1 : 1);
   bool isPartial = op.getKind() == table::ConvKind::WeightGradient;
-  Members members(c);
-  members.number(uint32_t(op.getKind()));
-  if (failed(members.types(op, {op.getA().getType(), op.getB().getType(), op.getC().getType()})))
+  hs_conv conv;
+  conv.kind = uint32_t(op.getKind());
+  if (failed(setType(op, op.getA().getType(), conv.a_type)) ||
+      failed(setType(op, op.getB().getType(), conv.b_type)) ||
+      failed(setType(op, op.getC().getType(), conv.c_type)))
     return failure();
-  members.number(isLast);
-  members.numbers({x.getDimSize(0), groups, inputs, outputs});
-  members.numbers({isPartial ? typeOf(op.getC()).getDimSize(0) : 1});
-  members.window(train::spatialSizes(w, isLast), train::slidingOf(op), x, y);
+  conv.channels_last = op.getChannelsLast();
+  conv.batch = x.getDimSize(0);
+  conv.groups = op.getGroups();
+  conv.input_channels = w.getDimSize(conv.channels_last ? w.getRank() - 1 : 1);
+  conv.output_channels = w.getDimSize(0) / conv.groups;
+  conv.parts = isPartial ? typeOf(op.getC()).getDimSize(0) : 1;
+  conv.window = windowOf(train::spatialSizes(w, conv.channels_last), train::slidingOf(op), x, y);
+  return conv;
+}
+
+FailureOr<hs_pool> halfstep::codegen::describe(table::PoolOp op) {
+  auto [x, y] = op.getPooling();
+  ArrayRef<int64_t> kernel = op.getKernel(), counted = op.getCountedPads();
+  hs_pool pool;
+  pool.kind = uint32_t(op.getKind());
+  if (failed(setType(op, x, pool.type)))
+    return failure();
+  pool.channels_last = op.getChannelsLast();
+  pool.batch = x.getDimSize(0);
+  pool.channels = x.getDimSize(pool.channels_last ? x.getRank() - 1 : 1);
+  pool.window = windowOf(kernel, train::slidingOf(op), x, y);
+  setSpatial(pool.counted_front, counted.take_front(kernel.size()), 0);
+  setSpatial(pool.counted_behind, counted.drop_front(kernel.size()), 0);
+  return pool;
+}
+
+FailureOr<Constant *> halfstep::codegen::detailOf(table::ConvOp op, ConstantWriter &c) {
+  FailureOr<hs_conv> conv = describe(op);
+  if (failed(conv))
+    return failure();
+  Members members(c);
+  for (uint32_t number :
+       {conv->kind, conv->a_type, conv->b_type, conv->c_type, conv->channels_last})
+    members.number(number);
+  members.numbers(
+      {conv->batch, conv->groups, conv->input_channels, conv->output_channels, conv->parts});
+  members.window(conv->window);
   return members.address();
 }
 
 FailureOr<Constant *> halfstep::codegen::detailOf(table::PoolOp op, ConstantWriter &c) {
-  auto [x, y] = op.getPooling();
-  ArrayRef<int64_t> kernel = op.getKernel(), counted = op.getCountedPads();
-  Members members(c);
-  members.number(uint32_t(op.getKind()));
-  if (failed(members.types(op, {x})))
+  FailureOr<hs_pool> pool = describe(op);
+  if (failed(pool))
     return failure();
-  members.number(op.getChannelsLast());
-  members.numbers({x.getDimSize(0), x.getDimSize(op.getChannelsLast() ? x.getRank() - 1 : 1)});
-  members.window(kernel, train::slidingOf(op), x, y);
-  members.spatial(counted.take_front(kernel.size()), 0);
-  members.spatial(counted.drop_front(kernel.size()), 0);
+  Members members(c);
+  for (uint32_t number : {pool->kind, pool->type, pool->channels_last})
+    members.number(number);
+  members.numbers({pool->batch, pool->channels});
+  members.window(pool->window);
+  members.numbers(pool->counted_front);
+  members.numbers(pool->counted_behind);
   return members.address();
 }

@@ -12,6 +12,10 @@ namespace halfstep::codegen {
 /// The hs_type of an element type.
 std::optional<hs_type> storageTypeOf(mlir::Type type);
 
+/// What the op says as the runtime has it; types that have no hs_type are reported at the op.
+mlir::FailureOr<hs_conv> describe(table::ConvOp op);
+mlir::FailureOr<hs_pool> describe(table::PoolOp op);
+
 /// The address of an hs_gemm, hs_conv or hs_pool; what cannot be said in one is reported at the op.
 mlir::FailureOr<llvm::Constant *> detailOf(table::GemmOp op, ConstantWriter &c);
 mlir::FailureOr<llvm::Constant *> detailOf(table::ConvOp op, ConstantWriter &c);

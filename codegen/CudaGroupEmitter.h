@@ -35,8 +35,9 @@ public:
 
   /// What `load` loads where `condition` holds, else zero; null: it always holds.
   Value loadIf(Value condition, llvm::function_ref<Value()> load);
-  Value isBelow(Value x, int64_t bound);
-  Value both(Value x, Value y); ///< either may be null: true
+  Value isBelow(Value x, int64_t bound); ///< both taken as unsigned
+  Value isLess(Value x, Value y);        ///< signed
+  Value both(Value x, Value y);          ///< either may be null: true
   template <typename Body> void when(Value condition, Body body) {
     if (!condition)
       return body();

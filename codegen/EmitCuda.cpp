@@ -93,6 +93,10 @@ Value CudaBuilder::isBelow(Value x, int64_t bound) {
   return create<arith::CmpIOp>(arith::CmpIPredicate::ult, x, constant(x.getType(), bound));
 }
 
+Value CudaBuilder::isLess(Value x, Value y) {
+  return create<arith::CmpIOp>(arith::CmpIPredicate::slt, x, y);
+}
+
 Value CudaBuilder::both(Value x, Value y) {
   if (!x || !y)
     return x ? x : y;

@@ -9,6 +9,7 @@
 #define HALFSTEP_CODEGEN_EMITCUDA_H
 
 #include "ir/KernelDialect.h"
+#include "ir/TableDialect.h"
 
 namespace halfstep::codegen {
 
@@ -23,6 +24,14 @@ struct Grid {
 /// split.
 mlir::FailureOr<Grid> emitCudaKernel(mlir::OpBuilder &builder, kernel::GroupOp group);
 mlir::FailureOr<Grid> emitCudaKernel(mlir::OpBuilder &builder, kernel::ContractOp contract);
+
+/// Emits the function `@NAME` over the addresses of the entry's slices, in the order of
+/// runtime/step_abi.h. It does what the runtime does on the CPU: a pooling to the bit, a
+/// convolution in sums of another order. What has no hs_type is reported at the op.
+mlir::FailureOr<Grid> emitCudaKernel(mlir::OpBuilder &builder, table::ConvOp conv,
+                                     llvm::StringRef name);
+mlir::FailureOr<Grid> emitCudaKernel(mlir::OpBuilder &builder, table::PoolOp pool,
+                                     llvm::StringRef name);
 
 } // namespace halfstep::codegen
 

@@ -3,6 +3,9 @@
 #include "codegen/Ptx.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
@@ -76,6 +79,25 @@ static void markKernel(Function &function, const Grid &grid) {
   annotate("maxntidx", grid.threads);
 }
 
+static bool hasBarrier(const Loop &loop) {
+  return any_of(loop.blocks(), [](const BasicBlock *block) {
+    return any_of(*block, [](const Instruction &instruction) {
+      auto *call = dyn_cast<IntrinsicInst>(&instruction);
+      return call && call->getIntrinsicID() == Intrinsic::nvvm_barrier0;
+    });
+  });
+}
+
+/// Steps between which a block meets follow each other anyway: as copies of the code they would
+/// only take registers. What is marked here, ptxas leaves alone too.
+static void keepLoopsOfBarriers(Module &module, FunctionAnalysisManager &analyses) {
+  for (Function &function : module)
+    if (!function.isDeclaration())
+      for (Loop *loop : analyses.getResult<LoopAnalysis>(function).getLoopsInPreorder())
+        if (hasBarrier(*loop))
+          loop->setLoopAlreadyUnrolled();
+}
+
 Error halfstep::codegen::finishKernels(Module &module, const StringMap<Grid> &grids,
                                        const CudaTarget &target) {
   std::unique_ptr<TargetMachine> machine = createMachine(target);
@@ -113,6 +135,7 @@ Error halfstep::codegen::finishKernels(Module &module, const StringMap<Grid> &gr
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graphs, modules);
+  keepLoopsOfBarriers(module, functions);
   builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, modules);
   return Error::success();
 }

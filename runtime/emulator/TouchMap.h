@@ -77,7 +77,8 @@ private:
     bool hasOtherReaders = false, hasForeignReaders = false;
 
     bool hasRacingReader(const Toucher &by) const {
-      bool isAlone = reader.thread == by.thread;
+      // A barrier since its own reading has ordered the others' as well.
+      bool isAlone = reader.thread == by.thread && reader.epoch == by.epoch;
       return isRead &&
              (!reader.isOrderedBefore(by) || hasForeignReaders || (isAlone && hasOtherReaders));
     }
@@ -95,6 +96,8 @@ private:
       if (isRead && reader.thread != by.thread) {
         hasForeignReaders |= reader.epoch < by.blockEpoch;
         hasOtherReaders = !reader.isOrderedBefore(by);
+      } else if (reader.epoch != by.epoch) {
+        hasOtherReaders = false;
       }
       reader = {by.thread, by.epoch, by.warpEpoch};
       isRead = true;

@@ -5,20 +5,11 @@
 //
 //===---------------------------------------------------------------------------------------===//
 
+#include "EmulatedModule.h"
 #include "GroupCases.h"
 #include "Reference.h"
 
-#include "codegen/CpuTarget.h"
-#include "codegen/EmitCuda.h"
-#include "codegen/Link.h"
-#include "codegen/LowerToLlvm.h"
-#include "codegen/RetargetToHost.h"
 #include "runtime/Error.h"
-#include "runtime/emulator/GridRun.h"
-
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Target/LLVMIR/Export.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -39,26 +30,11 @@ public:
   void run(GroupOp group, Buffers &buffers, uint64_t seed);
 
 private:
-  struct Function {
-    Grid grid;
-    int64_t sharedBytes;
-    hs_emulated_kernel kernel;
-  };
   void load(ModuleOp parsed);
-  void launch(GroupOp group, ArrayRef<void *> addresses, runtime::GridRun &device) {
-    const Function &function = functions[group.getSymName().str()];
-    hs_emulated_function emulated{group.getSymName().data(), function.kernel,
-                                  uint64_t(function.sharedBytes), nullptr};
-    std::string name = group.getSymName().str();
-    emulated.name = name.c_str();
-    device.run(emulated, {addresses.begin(), addresses.end()}, function.grid.blocks,
-               function.grid.threads);
-  }
 
   OwningOpRef<ModuleOp> split;
   std::map<std::string, SplitReduction> splits;
-  std::map<std::string, Function> functions;
-  LoadedObject object;
+  EmulatedModule kernels;
 };
 } // namespace
 
@@ -71,46 +47,25 @@ void EmulatedLibrary::load(ModuleOp parsed) {
   }
   OwningOpRef<ModuleOp> code = ModuleOp::create(parsed.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
+  llvm::StringMap<Grid> grids;
   for (auto group : split->getOps<GroupOp>()) {
     FailureOr<Grid> grid = emitCudaKernel(builder, group);
     ASSERT_TRUE(succeeded(grid));
-    functions[group.getSymName().str()].grid = *grid;
+    grids[group.getSymName()] = *grid;
   }
-  ASSERT_TRUE(succeeded(lowerToLlvm(*code, Functions::Portable)));
-  retargetToHost(*code);
-  for (auto &[name, function] : functions)
-    function.sharedBytes =
-        code->lookupSymbol(name)->getAttrOfType<IntegerAttr>("shared_bytes").getInt();
-  llvm::LLVMContext llvmContext;
-  auto module = translateModuleToLLVMIR(*code, llvmContext, "emulated");
-  ASSERT_TRUE(module);
-  CpuTarget target = llvm::cantFail(CpuTarget::get("native"));
-  optimise(*module, target);
-  llvm::Expected<std::string> bytes = linkShared(emitObject(*module, target));
-  ASSERT_TRUE(bool(bytes)) << llvm::toString(bytes.takeError());
-  object = LoadedObject(*bytes);
-  ASSERT_TRUE(bool(object));
-  for (auto &[name, function] : functions)
-    function.kernel = reinterpret_cast<hs_emulated_kernel>(object.symbol(name));
+  kernels.load(*code, std::move(grids));
 }
 
 void EmulatedLibrary::run(GroupOp group, Buffers &buffers, uint64_t seed) {
   runtime::DeviceMemory memory;
   runtime::GridRun device(memory, seed);
-  auto toDevice = [&](const std::vector<char> &bytes, bool isWritten) {
-    void *address = memory.allocate(bytes.size());
-    std::memcpy(address, bytes.data(), bytes.size());
-    if (isWritten)
-      memory.markWritten(address, bytes.size());
-    return address;
-  };
   unsigned arguments = group.getBlock().getNumArguments();
   SmallVector<void *> addresses;
   for (auto [i, buffer] : llvm::enumerate(buffers))
-    addresses.push_back(toDevice(buffer, i < arguments));
+    addresses.push_back(toDevice(memory, buffer, i < arguments));
   std::string name = group.getSymName().str();
   if (!splits.count(name)) {
-    launch(split->lookupSymbol<GroupOp>(name), addresses, device);
+    kernels.launch(name, addresses, device);
   } else {
     SplitReduction &parts = splits[name];
     SmallVector<void *> partial, final;
@@ -118,7 +73,7 @@ void EmulatedLibrary::run(GroupOp group, Buffers &buffers, uint64_t seed) {
       partial.push_back(addresses[i]);
     for (unsigned i = 0; i < parts.partialValues; ++i) {
       std::vector<char> bytes(extentOf(parts.final, i) * bytesOf(parts.final.getStorageType(i)));
-      partial.push_back(toDevice(bytes, false));
+      partial.push_back(toDevice(memory, bytes, false));
       final.push_back(partial.back());
     }
     auto addResults = [&](ArrayRef<unsigned> results, SmallVector<void *> &to) {
@@ -130,8 +85,8 @@ void EmulatedLibrary::run(GroupOp group, Buffers &buffers, uint64_t seed) {
     for (unsigned i : parts.finalArguments)
       final.push_back(addresses[i]);
     addResults(parts.finalResults, final);
-    launch(parts.partial, partial, device);
-    launch(parts.final, final, device);
+    kernels.launch(parts.partial.getSymName(), partial, device);
+    kernels.launch(parts.final.getSymName(), final, device);
   }
   for (auto [buffer, address] : llvm::zip(buffers, addresses))
     std::memcpy(buffer.data(), address, buffer.size());

@@ -6,16 +6,11 @@
 //===---------------------------------------------------------------------------------------===//
 
 #include "GroupCases.h"
+#include "Ptxas.h"
 
-#include "codegen/EmitCuda.h"
 #include "codegen/LowerToLlvm.h"
-#include "codegen/Ptx.h"
 
 #include "mlir/Parser/Parser.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <gtest/gtest.h>
 
@@ -41,34 +36,7 @@ static std::string ptxOf(const std::string &text, const std::string &architectur
     EXPECT_TRUE(succeeded(grid));
     grids[group.getSymName()] = *grid;
   }
-  llvm::LLVMContext llvmContext;
-  auto module = translateToLlvmIr(*code, llvmContext, Functions::Libdevice);
-  EXPECT_TRUE(module) << text;
-  CudaTarget target = llvm::cantFail(CudaTarget::get(architecture));
-  llvm::cantFail(finishKernels(*module, grids, target));
-  return emitPtx(*module, target);
-}
-
-/// What ptxas says about PTX; a failure if it refuses it.
-static std::string assemble(const std::string &ptx, const std::string &architecture) {
-  llvm::SmallString<64> source, report;
-  llvm::sys::fs::createTemporaryFile("kernels", "ptx", source);
-  llvm::sys::fs::createTemporaryFile("ptxas", "txt", report);
-  std::error_code error;
-  llvm::raw_fd_ostream(source, error) << ptx;
-  std::string arch = "-arch=" + architecture;
-  llvm::StringRef arguments[] = {HALFSTEP_PTXAS, "-v", arch, source, "-o", "/dev/null"};
-  std::string problem;
-  int status =
-      llvm::sys::ExecuteAndWait(HALFSTEP_PTXAS, arguments, std::nullopt,
-                                {std::nullopt, report.str(), report.str()}, 0, 0, &problem);
-  auto text = llvm::MemoryBuffer::getFile(report);
-  EXPECT_EQ(status, 0) << problem << (*text)->getBuffer().str().substr(0, 2000) << "\n"
-                       << source.c_str();
-  if (status == 0)
-    llvm::sys::fs::remove(source);
-  llvm::sys::fs::remove(report);
-  return (*text)->getBuffer().str();
+  return ptxOf(*code, grids, architecture);
 }
 
 /// Well below 255: nothing is spilled for want of registers. What ptxas reports as spilled all the
@@ -83,13 +51,7 @@ TEST_P(PtxTest, IsAssembledWithFewRegisters) {
       SCOPED_TRACE(type + " " + architecture);
       std::string report =
           assemble(ptxOf(GetParam().instantiate(type), architecture), architecture);
-      for (llvm::StringRef rest = report, line; !rest.empty();) {
-        std::tie(line, rest) = rest.split('\n');
-        llvm::StringRef count = line.split("Used ").second;
-        unsigned registers = 0;
-        if (!count.consumeInteger(10, registers))
-          EXPECT_LE(registers, mostRegisters) << report;
-      }
+      EXPECT_LE(largest(report, "Used "), mostRegisters) << report;
     }
 }
 
