@@ -36,6 +36,14 @@ std::optional<hs_type> halfstep::codegen::storageTypeOf(Type type) {
   return std::nullopt;
 }
 
+std::string halfstep::codegen::callName(Operation &call) {
+  if (auto conv = dyn_cast<table::ConvOp>(call))
+    return "conv_" + table::stringifyConvKind(conv.getKind()).str();
+  if (auto pool = dyn_cast<table::PoolOp>(call))
+    return "pool_" + table::stringifyPoolKind(pool.getKind()).str();
+  return call.getName().stripDialect().str();
+}
+
 static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 namespace {

@@ -16,6 +16,9 @@ std::optional<hs_type> storageTypeOf(mlir::Type type);
 mlir::FailureOr<hs_conv> describe(table::ConvOp op);
 mlir::FailureOr<hs_pool> describe(table::PoolOp op);
 
+/// What a library call is called in reports: gemm, conv_forward, pool_max...
+std::string callName(mlir::Operation &call);
+
 /// The address of an hs_gemm, hs_conv or hs_pool; what cannot be said in one is reported at the op.
 mlir::FailureOr<llvm::Constant *> detailOf(table::GemmOp op, ConstantWriter &c);
 mlir::FailureOr<llvm::Constant *> detailOf(table::ConvOp op, ConstantWriter &c);

@@ -53,7 +53,7 @@ public:
   int64_t columns = 1;
   llvm::SmallVector<View> buffers;
   llvm::DenseMap<mlir::Operation *, View> indices; ///< a kernel.index each
-  llvm::SmallVector<int> places; ///< of the group's dimensions
+  llvm::SmallVector<int> places;                   ///< of the group's dimensions
 
   /// Differs from column to column; otherwise the value is computed once a row.
   bool isElement(mlir::Value value) const;

@@ -29,9 +29,9 @@ struct Buffer {
 
 class TableWriter {
 public:
-  TableWriter(ModuleOp module, const llvm::StringMap<KernelCode> &kernels, const CpuTarget &target,
-              llvm::Module &code)
-      : module(module), kernels(kernels), target(target), code(code), c(code), symbols(module) {}
+  TableWriter(ModuleOp module, const KernelCode &kernels, const CpuTarget &target)
+      : module(module), kernels(kernels), target(target), code(*kernels.host), c(code),
+        symbols(module) {}
 
   LogicalResult write();
 
@@ -51,7 +51,7 @@ private:
   void writeQuery(Constant *artefact);
 
   ModuleOp module;
-  const llvm::StringMap<KernelCode> &kernels;
+  const KernelCode &kernels;
   const CpuTarget &target;
   llvm::Module &code;
   ConstantWriter c;
@@ -144,9 +144,7 @@ FailureOr<Constant *> TableWriter::entry(hs_entry_kind kind, Operation *op,
 }
 
 FailureOr<Constant *> TableWriter::launch(table::LaunchOp op) {
-  auto kernel = kernels.find(op.getKernel());
-  if (kernel == kernels.end())
-    return op.emitOpError("launches ") << op.getKernelAttr() << ", which has no code";
+  EntryCode kernel = kernels.entries.lookup(op);
   // A result in place of an argument is not a buffer of its own.
   SmallVector<Buffer> buffers = buffersOf(op);
   auto group = symbols.lookup<kernel::GroupOp>(op.getKernel());
@@ -168,9 +166,7 @@ FailureOr<Constant *> TableWriter::launch(table::LaunchOp op) {
       buffers[out].isGradient = result.isGradient;
     }
   }
-  auto [function, work] = kernel->second;
-  Constant *detail = c.address(c.structure({function, c.i64(work.units), c.i64(work.grain)}));
-  return entry(HS_LAUNCH, op, buffers, detail, op.getKernel());
+  return entry(kernel.kind, op, buffers, kernel.detail, op.getKernel());
 }
 
 /// A library call: the slices are the op's.
@@ -188,12 +184,15 @@ FailureOr<Constant *> TableWriter::entry(Operation &op) {
     return op.emitOpError("needs a slice for each operand and result: has the memory phase run?");
   if (auto launchOp = dyn_cast<table::LaunchOp>(op))
     return launch(launchOp);
+  std::string name = callName(op);
+  if (EntryCode code = kernels.entries.lookup(&op); code.detail)
+    return entry(code.kind, &op, buffersOf(&op), code.detail, name);
   if (auto gemm = dyn_cast<table::GemmOp>(op))
-    return call(HS_GEMM, gemm, "gemm");
+    return call(HS_GEMM, gemm, name);
   if (auto conv = dyn_cast<table::ConvOp>(op))
-    return call(HS_CONV, conv, "conv_" + table::stringifyConvKind(conv.getKind()).str());
+    return call(HS_CONV, conv, name);
   if (auto pool = dyn_cast<table::PoolOp>(op))
-    return call(HS_POOL, pool, "pool_" + table::stringifyPoolKind(pool.getKind()).str());
+    return call(HS_POOL, pool, name);
   if (isa<table::CopyOp>(op)) {
     SmallVector<Buffer> buffers = buffersOf(&op);
     return entry(HS_COPY, &op, {buffers[1], buffers[0]}, c.null(), "copy");
@@ -275,7 +274,7 @@ LogicalResult TableWriter::write() {
       {c.u32(HALFSTEP_ABI_VERSION), c.u32(inputs.size()), c.i64(tensors.size()), c.array(inputs),
        c.array(tensors), c.i64(*stateBytes), c.i64(*arenaBytes), c.i64(*inputSlots),
        c.i64(*microBatches), *recipe, *graphHash, c.string(llvm::join(target.features, ",")),
-       llvm::ConstantArray::get(programType, programs)});
+       kernels.cuda ? kernels.cuda : c.null(), llvm::ConstantArray::get(programType, programs)});
   assert(code.getDataLayout().getTypeAllocSize(artefact->getType()) == sizeof(hs_artefact));
   writeQuery(c.address(artefact));
   return success();
@@ -292,8 +291,7 @@ void TableWriter::writeQuery(Constant *artefact) {
   b.CreateRet(b.CreateSelect(isOurs, artefact, c.null()));
 }
 
-LogicalResult halfstep::codegen::writeTables(ModuleOp module,
-                                             const llvm::StringMap<KernelCode> &kernels,
-                                             const CpuTarget &target, llvm::Module &code) {
-  return TableWriter(module, kernels, target, code).write();
+LogicalResult halfstep::codegen::writeTables(ModuleOp module, const KernelCode &kernels,
+                                             const CpuTarget &target) {
+  return TableWriter(module, kernels, target).write();
 }

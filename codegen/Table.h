@@ -3,24 +3,17 @@
 #ifndef HALFSTEP_CODEGEN_TABLE_H
 #define HALFSTEP_CODEGEN_TABLE_H
 
-#include "codegen/CpuTarget.h"
-#include "codegen/EmitCpu.h"
+#include "codegen/KernelCode.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace halfstep::codegen {
 
-/// A kernel's code and how it is divided into tasks.
-struct KernelCode {
-  llvm::Function *function;
-  Work work;
-};
-
-/// Prints the tables of runtime/step_abi.h into `code`, which holds the kernels, and the one
-/// exported function that gives them. `module` is in the form that the memory phase leaves; what
-/// is missing in it is reported at its operations. `kernels` are found by symbol.
-mlir::LogicalResult writeTables(mlir::ModuleOp module, const llvm::StringMap<KernelCode> &kernels,
-                                const CpuTarget &target, llvm::Module &code);
+/// Prints the tables of runtime/step_abi.h into the module of `kernels`, and the one exported
+/// function that gives them. `module` is in the form that the memory phase leaves, and `kernels`
+/// were emitted from it; what is missing in it is reported at its operations.
+mlir::LogicalResult writeTables(mlir::ModuleOp module, const KernelCode &kernels,
+                                const CpuTarget &target);
 
 } // namespace halfstep::codegen
 

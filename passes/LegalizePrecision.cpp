@@ -44,7 +44,8 @@ struct Ability {
 // runtime/WidenedProduct.h: it is able to do both. Tensor cores multiply bf16 from sm_80 on (CUDA
 // C++ Programming Guide, "Element Types and Matrix Sizes").
 constexpr Ability kAbilities[] = {
-    {"cpu", true, true}, {"sm_75", true, false}, {"sm_80", true, true}};
+    {"cpu", true, true},   {"sm_75", true, false}, {"sm_80", true, true},
+    {"sm_86", true, true}, {"sm_89", true, true},  {"sm_90", true, true}};
 
 struct LegalizePrecision : halfstep::impl::LegalizePrecisionPassBase<LegalizePrecision> {
   using Base::Base;

@@ -30,7 +30,7 @@ void buildGrad(OpPassManager &pm, const Recipe &recipe) {
 
 void buildPrecision(OpPassManager &pm, const Recipe &recipe) {
   pm.addPass(createAssignPrecisionPass({recipe.precision, recipe.halfType, recipe.pin}));
-  pm.addPass(createLegalizePrecisionPass());
+  pm.addPass(createLegalizePrecisionPass({recipe.executor()}));
   pm.addPass(createAssignInputTypesPass(
       {recipe.inputType, /*narrow=*/recipe.precision != "as-is"}));
   // Types are final, so the sums that adjoints stand for can be built.

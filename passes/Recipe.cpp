@@ -209,7 +209,10 @@ std::string Recipe::toJson() const {
     patterns("pin", pin);
     patterns("input-type", inputType);
     json.attribute("input-slots", inputSlots);
+    json.attribute("target", target);
     json.attribute("cpu", cpu);
+    json.attribute("arch", arch);
+    json.attribute("with-emulation", withEmulation);
   });
   return text;
 }

@@ -79,10 +79,14 @@ struct Recipe {
   int64_t accumulate = 1;
   std::map<std::string, int64_t> bind;
   std::vector<std::string> train, freeze; // patterns, ECMAScript, searched
-  std::string cpu = "native";
+  std::string target = "cpu"; // or "cuda"
+  std::string cpu = "native", arch = "sm_80";
+  bool withEmulation = false; // a CUDA step that an emulated device can run too
 
   /// What --loss-scale means where it is not given: dynamic for fp16 modes, none for others.
   std::string effectiveLossScale() const;
+  /// What computes: "cpu", or a CUDA architecture.
+  const std::string &executor() const { return target == "cuda" ? arch : target; }
   std::string toJson() const;
 };
 

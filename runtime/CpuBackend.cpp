@@ -1,9 +1,4 @@
 //===- CpuBackend.cpp - The programs of an artefact on the CPU --------------------------------===//
-//
-// Tables come from our own compiler, yet each slice is checked against its buffer when a session is
-// made: that is cheap, and a wrong offset would otherwise show as a wrong number much later.
-//
-//===------------------------------------------------------------------------------------------===//
 
 #include "runtime/CpuBackend.h"
 
@@ -11,6 +6,7 @@
 #include "runtime/Error.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace halfstep::runtime {
 
@@ -64,21 +60,12 @@ void **CpuBackend::resolveProgram(hs_program_kind kind, void **next) {
 
 void CpuBackend::resolveSlice(hs_program_kind kind, const hs_entry &entry, const hs_slice &slice,
                               void **pointer) {
-  size_t input = slice.buffer - HS_BUFFER_INPUTS;
-  bool isInput = slice.buffer >= HS_BUFFER_INPUTS;
-  uint64_t bytes = 0;
-  if (isInput)
-    bytes = input < inputs.size() ? artefact.inputs[input].slice.bytes : 0;
-  else
-    bytes = slice.buffer == HS_BUFFER_STATE ? state.bytes() : arena.bytes();
-  if (slice.offset > bytes || slice.bytes > bytes - slice.offset)
-    throw Error(name, std::string("entry '") + entry.name + "' reaches outside its buffer")
-        .help("the file is damaged; compile it again");
-
-  if (!isInput) {
+  checkSlice(name, artefact, entry, slice);
+  if (slice.buffer < HS_BUFFER_INPUTS) {
     *pointer = address(slice);
     return;
   }
+  size_t input = slice.buffer - HS_BUFFER_INPUTS;
   inputs[input].uses.push_back({pointer, slice.offset});
   if (!inputs[input].isReadBy[kind]) {
     inputs[input].isReadBy[kind] = true;
@@ -180,6 +167,14 @@ char *CpuBackend::address(const hs_slice &slice) const {
   return (slice.buffer == HS_BUFFER_STATE ? state : arena).data() + slice.offset;
 }
 
+void CpuBackend::write(const hs_slice &slice, const void *source) {
+  std::memcpy(address(slice), source, slice.bytes);
+}
+
+const double *CpuBackend::records(const hs_tensor &tensor) {
+  return reinterpret_cast<const double *>(address(tensor.slice));
+}
+
 char *CpuBackend::inputSlot(size_t index, uint64_t slot) const {
   return inputSlots.data() + inputs[index].slots + slot * inputs[index].slotBytes;
 }
@@ -204,7 +199,7 @@ void CpuBackend::run(hs_program_kind kind) {
     execute(call);
 }
 
-void CpuBackend::runEntries(hs_program_kind kind, const Session::EntryVisitor &visit) {
+void CpuBackend::runEntries(hs_program_kind kind, const EntryVisitor &visit) {
   const Program &program = programs[kind];
   if (program.unboundInputs != 0)
     failUnbound(kind);

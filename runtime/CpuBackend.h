@@ -9,6 +9,7 @@
 #ifndef HALFSTEP_RUNTIME_CPUBACKEND_H
 #define HALFSTEP_RUNTIME_CPUBACKEND_H
 
+#include "runtime/Backend.h"
 #include "runtime/ChannelsLastConvolution.h"
 #include "runtime/ChannelsLastPooling.h"
 #include "runtime/Convolution.h"
@@ -16,7 +17,6 @@
 #include "runtime/Memory.h"
 #include "runtime/OneDnnGemm.h"
 #include "runtime/Pooling.h"
-#include "runtime/Session.h"
 #include "runtime/ThreadPool.h"
 #include "runtime/step_abi.h"
 
@@ -27,20 +27,21 @@
 
 namespace halfstep::runtime {
 
-class CpuBackend {
+class CpuBackend : public Backend {
 public:
   /// Resolves all entries. `name` is the artefact's, for messages.
   CpuBackend(const std::string &name, const hs_artefact &artefact, int threads);
 
   /// The address of a slice of state or arena.
   char *address(const hs_slice &slice) const;
-  void clearState() { state.clear(); }
-  /// One of the places to fill for an input; `bindInput` is what makes a program read it.
-  char *inputSlot(size_t index, uint64_t slot) const;
-
-  void bindInput(size_t index, const void *data);
-  void run(hs_program_kind program);
-  void runEntries(hs_program_kind program, const Session::EntryVisitor &visit);
+  void clearState() override { state.clear(); }
+  const void *view(const hs_slice &slice) override { return address(slice); }
+  void write(const hs_slice &slice, const void *source) override;
+  char *inputSlot(size_t index, uint64_t slot) const override;
+  void bindInput(size_t index, const void *data) override;
+  void run(hs_program_kind program) override;
+  void runEntries(hs_program_kind program, const EntryVisitor &visit) override;
+  const double *records(const hs_tensor &tensor) override;
 
 private:
   struct Call {

@@ -47,6 +47,16 @@ void addDataOptions(CLI::App &command, RunOptions &options) {
   command.add_option("--threads", options.threads, "threads to compute with (default: all CPUs)")
       ->check(wholeNumber(1, 4096))
       ->type_name("N");
+  command
+      .add_option("--device", options.device.device,
+                  "which CUDA device runs a step that is for one: auto, emulate or a number")
+      ->type_name("DEVICE")
+      ->capture_default_str();
+  command
+      .add_option("--emulator-seed", options.device.emulatorSeed,
+                  "of the order in which an emulated device runs threads and blocks")
+      ->check(wholeNumber(0, UINT64_MAX))
+      ->type_name("N");
   command.add_flag("--quiet", options.quiet, "no progress and no warnings");
 }
 

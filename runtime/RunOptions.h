@@ -33,6 +33,7 @@ struct RunOptions {
   std::string log, save, resume, weights;
   bool force = false, quiet = false, detectAnomaly = false;
   int threads = 0; // 0: one for each CPU that the process may use
+  DeviceChoice device;
 };
 
 /// Adds the options to a command; `options` is filled when the command line is parsed.

@@ -50,8 +50,10 @@ void checkMode(const CLI::App &command) {
     std::vector<std::string> options;
   };
   const Mode modes[] = {
-      {"--evaluate", {"--data", "--metric", "--weights", "--threads", "--quiet"}},
-      {"--infer", {"--data", "--out", "--weights", "--threads", "--quiet"}},
+      {"--evaluate",
+       {"--data", "--metric", "--weights", "--threads", "--device", "--emulator-seed", "--quiet"}},
+      {"--infer",
+       {"--data", "--out", "--weights", "--threads", "--device", "--emulator-seed", "--quiet"}},
       {"--describe", {}},
       {"--licenses", {}},
   };
@@ -130,7 +132,7 @@ int run(int argc, char **argv) {
     std::cout << describeArtefact(payload.artefact->tables());
     return 0;
   }
-  Session session(payload.artefact, threadCount(options));
+  Session session(payload.artefact, threadCount(options), options.device);
   if (!options.evaluate && !options.infer)
     return runTraining(session, *payload.weights, options, {executable});
 

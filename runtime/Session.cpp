@@ -6,7 +6,6 @@
 
 #include "runtime/Session.h"
 
-#include "runtime/CpuBackend.h"
 #include "runtime/Types.h"
 
 #include <cassert>
@@ -20,13 +19,10 @@ static constexpr const char *recordFields[] = {"loss",      "lr",      "scale", 
 // Rows of the ring of records.
 static constexpr uint64_t recordRows = 64;
 
-Session::Session(std::shared_ptr<const Artefact> artefact, int threads)
-    : handle(std::move(artefact)),
-      backend(std::make_unique<CpuBackend>(name(), handle->tables(), threads)) {
-  for (const char *field : recordFields) {
-    const hs_tensor *column = find(HS_RECORD, field);
-    recordColumns.push_back(column ? static_cast<const double *>(data(*column)) : nullptr);
-  }
+Session::Session(std::shared_ptr<const Artefact> artefact, int threads, const DeviceChoice &device)
+    : handle(std::move(artefact)), backend(openBackend(name(), handle->tables(), threads, device)) {
+  for (const char *field : recordFields)
+    recordColumns.push_back(find(HS_RECORD, field));
 }
 
 Session::~Session() = default;
@@ -72,9 +68,12 @@ void Session::initialise(const Safetensors &weights) {
 }
 
 void Session::loadParameters(const Safetensors &weights) {
+  std::vector<char> converted;
   forEachParameter(artefact(), weights, [&](const hs_tensor &parameter, const NamedTensor &source) {
-    convert(source.data, source.type, backend->address(parameter.slice), hs_type(parameter.type),
+    converted.resize(parameter.slice.bytes);
+    convert(source.data, source.type, converted.data(), hs_type(parameter.type),
             elementCount(parameter));
+    write(parameter, converted.data());
   });
   run(HS_INIT);
 }
@@ -111,7 +110,7 @@ const hs_tensor *Session::find(hs_role role, std::string_view name) const {
 
 const void *Session::data(const hs_tensor &tensor) const {
   assert(tensor.role != HS_INPUT && tensor.role != HS_LABEL && "inputs are the caller's memory");
-  return backend->address(tensor.slice);
+  return backend->view(tensor.slice);
 }
 
 void Session::read(const hs_tensor &tensor, void *target) const {
@@ -119,7 +118,7 @@ void Session::read(const hs_tensor &tensor, void *target) const {
 }
 
 void Session::write(const hs_tensor &tensor, const void *source) {
-  std::memcpy(backend->address(tensor.slice), source, tensor.slice.bytes);
+  backend->write(tensor.slice, source);
 }
 
 double Session::readScalar(const hs_tensor &tensor) const {
@@ -129,7 +128,9 @@ double Session::readScalar(const hs_tensor &tensor) const {
 }
 
 void Session::writeScalar(const hs_tensor &tensor, double value) {
-  convert(&value, HS_F64, backend->address(tensor.slice), hs_type(tensor.type), 1);
+  char converted[sizeof(double)];
+  convert(&value, HS_F64, converted, hs_type(tensor.type), 1);
+  write(tensor, converted);
 }
 
 Record Session::record(uint64_t iteration) const {
@@ -139,7 +140,7 @@ Record Session::record(uint64_t iteration) const {
                       &record.iteration, &record.applied, &skipped};
   for (size_t i = 0; i < recordColumns.size(); ++i)
     if (recordColumns[i])
-      *fields[i] = recordColumns[i][iteration % recordRows];
+      *fields[i] = backend->records(*recordColumns[i])[iteration % recordRows];
   record.skipped = skipped != 0;
   return record;
 }

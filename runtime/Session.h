@@ -10,18 +10,17 @@
 #ifndef HALFSTEP_RUNTIME_SESSION_H
 #define HALFSTEP_RUNTIME_SESSION_H
 
+#include "runtime/Backend.h"
+#include "runtime/Device.h"
 #include "runtime/Payload.h"
 #include "runtime/Safetensors.h"
 
-#include <functional>
 #include <limits>
 #include <memory>
 #include <string_view>
 #include <vector>
 
 namespace halfstep::runtime {
-
-class CpuBackend;
 
 /// One row of the metrics ring: what an update did. Fields that the artefact does not record keep
 /// the values given here.
@@ -37,9 +36,10 @@ struct Record {
 
 class Session {
 public:
-  /// Reserves memory and resolves the programs. `threads` >= 1. Throws where memory, libgomp's
-  /// or oneDNN's library is missing. The state is zero; call `initialise` or restore a checkpoint.
-  Session(std::shared_ptr<const Artefact> artefact, int threads);
+  /// Reserves memory and resolves the programs, on the CPU with `threads` >= 1, or on `device` if
+  /// the artefact is for CUDA. Throws where memory, the device or a library is missing. The state
+  /// is zero; call `initialise` or restore a checkpoint.
+  Session(std::shared_ptr<const Artefact> artefact, int threads, const DeviceChoice &device = {});
   ~Session();
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;
@@ -61,16 +61,13 @@ public:
   char *inputSlot(size_t index, uint64_t slot) const;
 
   /// Makes `inputs[index]` read from `data`, which holds the input's bytes and stays valid and
-  /// unchanged while programs run. Nothing is copied; element alignment is enough.
+  /// unchanged while programs run. On the CPU nothing is copied; element alignment is enough. A
+  /// device gets a copy.
   void bindInput(size_t index, const void *data);
 
   /// Runs a program; an empty one does nothing. Throws where an input that it reads is not bound.
   void run(hs_program_kind program);
 
-  /// What is called in the place of an entry: it sees the entry's buffers, in the order of its
-  /// slices, and executes it by `run`.
-  using EntryVisitor =
-      std::function<void(const hs_entry &, void *const *buffers, const std::function<void()> &run)>;
   /// Runs a program, each entry through `visit`.
   void runEntries(hs_program_kind program, const EntryVisitor &visit);
 
@@ -103,8 +100,8 @@ public:
 
 private:
   std::shared_ptr<const Artefact> handle;
-  std::unique_ptr<CpuBackend> backend;
-  std::vector<const double *> recordColumns; // in the order of Record's fields; null where absent
+  std::unique_ptr<Backend> backend;
+  std::vector<const hs_tensor *> recordColumns; // as Record's fields; null where absent
 };
 
 } // namespace halfstep::runtime

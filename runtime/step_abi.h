@@ -13,13 +13,15 @@
 #ifndef HALFSTEP_STEP_ABI_H
 #define HALFSTEP_STEP_ABI_H
 
+#include "emulation_abi.h"
+
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define HALFSTEP_ABI_VERSION 6u
+#define HALFSTEP_ABI_VERSION 7u
 
 /* Storage types. HS_BOOL is one byte, 0 or 1. */
 typedef enum hs_type {
@@ -89,7 +91,8 @@ typedef enum hs_entry_kind {
   HS_COPY = 2,   /* no detail; slices: destination, source; the same size */
   HS_FILL = 3,   /* no detail; slices: destination, set to zero bytes */
   HS_CONV = 4,   /* detail: hs_conv; slices: see hs_conv_kind */
-  HS_POOL = 5    /* detail: hs_pool; slices: see hs_pool_kind */
+  HS_POOL = 5,   /* detail: hs_pool; slices: see hs_pool_kind */
+  HS_GRID = 6    /* detail: hs_grid; slices: the kernel's buffers */
 } hs_entry_kind;
 
 typedef struct hs_launch {
@@ -97,6 +100,13 @@ typedef struct hs_launch {
   int64_t units;
   int64_t grain; /* units worth one task: below 2 * grain the work stays on the calling thread */
 } hs_launch;
+
+/* A launch of a CUDA kernel, whose parameters are the addresses of the slices. Grid and block are
+ * one-dimensional. */
+typedef struct hs_grid {
+  const char *function; /* of the artefact's CUDA code */
+  uint32_t blocks, threads;
+} hs_grid;
 
 /* c[i] = op(a[i]) op(b[i]) + bias for i in [0, batch); row-major; strides in elements; a batch
  * stride of 0 repeats one matrix. The bias is a vector of n elements of c's type, added to each row.
@@ -186,6 +196,14 @@ typedef struct hs_program {
   const hs_entry *entries;
 } hs_program;
 
+/* What the entries HS_GRID launch. */
+typedef struct hs_cuda_code {
+  const char *architecture; /* "sm_80": the least that a device must be */
+  const char *ptx;
+  uint64_t emulated_count; /* 0, or all functions of `ptx`, retargeted to the host */
+  const hs_emulated_function *emulated;
+} hs_cuda_code;
+
 typedef struct hs_artefact {
   uint32_t abi_version;
   uint32_t input_count;
@@ -198,6 +216,7 @@ typedef struct hs_artefact {
   const char *recipe;       /* JSON: how it was compiled */
   const char *graph_hash;   /* of the model's graph and parameter shapes, hexadecimal */
   const char *cpu_features; /* comma-separated names that the running CPU must have */
+  const hs_cuda_code *cuda; /* null: the programs are the CPU's; else those of a CUDA device */
   hs_program programs[HS_PROGRAM_COUNT];
 } hs_artefact;
 

@@ -115,7 +115,8 @@ static bool fromJSON(const llvm::json::Value &value, Recipe &recipe, llvm::json:
          object.map("accumulate-type", recipe.accumulateType) &&
          object.map("rounding", recipe.rounding) && object.map("bind", recipe.bind) &&
          object.map("train", recipe.train) && object.map("freeze", recipe.freeze) &&
-         object.map("cpu", recipe.cpu);
+         object.map("target", recipe.target) && object.map("cpu", recipe.cpu) &&
+         object.map("arch", recipe.arch) && object.map("with-emulation", recipe.withEmulation);
 }
 
 namespace {
@@ -149,7 +150,10 @@ static constexpr RecipeOption recipeOptions[] = {
     {"--loss-scale", Phase::Update, copyMember<&Recipe::lossScale>},
     {"--rounding", Phase::Update, copyMember<&Recipe::rounding>},
     {"--input-slots", Phase::Memory, copyMember<&Recipe::inputSlots>},
+    {"--target", Phase::Precision, copyMember<&Recipe::target>},
     {"--cpu", Phase::Emit, copyMember<&Recipe::cpu>},
+    {"--arch", Phase::Emit, copyMember<&Recipe::arch>},
+    {"--with-emulation", Phase::Emit, copyMember<&Recipe::withEmulation>},
 };
 
 /// Completes the recipe of the command line by that of the parsed module.

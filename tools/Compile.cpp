@@ -1,6 +1,7 @@
 //===- Compile.cpp - halfstep compile -------------------------------------===//
 
 #include "codegen/Codegen.h"
+#include "codegen/KernelCode.h"
 #include "passes/MemoryReport.h"
 #include "runtime/Files.h"
 #include "runtime/Library.h"
@@ -24,7 +25,7 @@ static std::string runnerPath() {
   return path.str().str();
 }
 
-/// The bytes of what --emit asks for: "object", "shared", "llvm" or "mlir".
+/// The bytes of what --emit asks for: "object", "shared", "ptx", "llvm" or "mlir".
 static FailureOr<std::string> emit(Compilation &compilation, llvm::StringRef form) {
   ModuleOp module = compilation.module();
   if (form == "mlir") {
@@ -33,7 +34,12 @@ static FailureOr<std::string> emit(Compilation &compilation, llvm::StringRef for
     printWithLocations(module, os);
     return text;
   }
-  codegen::CpuTarget target = targetOf(compilation.recipe());
+  codegen::Target target = targetOf(compilation.recipe());
+  if (form == "ptx") {
+    if (!target.cuda)
+      throw runtime::Error("--emit", "ptx is what --target cuda makes").exitWith(2);
+    return codegen::compileToPtx(module, *target.cuda);
+  }
   if (form == "llvm")
     return codegen::compileToLlvmIr(module, target);
   if (form == "object")
@@ -74,7 +80,7 @@ int compileCommand(int argc, char **argv) {
   command.addForwardOptions(options);
   command.addTrainingOptions(options);
   command.add_option("-o", out, "the file to write")->required()->type_name("OUT");
-  command.addChoice("--emit", form, "form", {"executable", "object", "shared", "llvm", "mlir"});
+  command.addChoice("--emit", form, "form", {"executable", "object", "shared", "ptx", "llvm", "mlir"});
   if (std::optional<int> answered = command.parse(argc, argv))
     return *answered;
 

@@ -18,7 +18,6 @@ struct CompileOptions {
   std::string model; // an ONNX file, or a module that --dump-phases wrote
   std::string externalData;
   std::string dumpPhases;
-  std::string target;
   Recipe recipe;
   std::set<std::string> given; // names of the options that were given: "--batch"
   bool assumesSizes = false;   // unbound dimensions have the size 1

@@ -9,11 +9,23 @@ using namespace mlir;
 
 namespace halfstep {
 
-codegen::CpuTarget targetOf(const Recipe &recipe) {
-  llvm::Expected<codegen::CpuTarget> target = codegen::CpuTarget::get(recipe.cpu);
-  if (!target)
-    throw runtime::Error("--cpu", llvm::toString(target.takeError())).exitWith(2);
-  return *target;
+codegen::Target targetOf(const Recipe &recipe) {
+  llvm::Expected<codegen::CpuTarget> cpu = codegen::CpuTarget::get(recipe.cpu);
+  if (!cpu)
+    throw runtime::Error("--cpu", llvm::toString(cpu.takeError())).exitWith(2);
+  codegen::Target target(*cpu);
+  if (recipe.target == "cpu") {
+    if (recipe.withEmulation)
+      throw runtime::Error("--with-emulation", "it has no meaning without --target cuda")
+          .exitWith(2);
+    return target;
+  }
+  llvm::Expected<codegen::CudaTarget> cuda = codegen::CudaTarget::get(recipe.arch);
+  if (!cuda)
+    throw runtime::Error("--arch", llvm::toString(cuda.takeError())).exitWith(2);
+  target.cuda = std::move(*cuda);
+  target.withEmulation = recipe.withEmulation;
+  return target;
 }
 
 FailureOr<LoadedModel> loadInMemory(Compilation &compilation) {

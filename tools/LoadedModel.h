@@ -8,7 +8,7 @@
 #ifndef HALFSTEP_TOOLS_LOADEDMODEL_H
 #define HALFSTEP_TOOLS_LOADEDMODEL_H
 
-#include "codegen/CpuTarget.h"
+#include "codegen/Target.h"
 #include "runtime/Payload.h"
 #include "tools/Compilation.h"
 
@@ -23,8 +23,8 @@ struct LoadedModel {
   }
 };
 
-/// What to compile for, as --cpu says. Throws where that is not possible.
-codegen::CpuTarget targetOf(const Recipe &recipe);
+/// What to compile for, as --target and its companions say. Throws where that is not possible.
+codegen::Target targetOf(const Recipe &recipe);
 
 /// Compiles and loads a model behind the memory phase.
 mlir::FailureOr<LoadedModel> loadInMemory(Compilation &compilation);

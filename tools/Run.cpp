@@ -22,6 +22,7 @@ int runCommand(int argc, char **argv) {
       ->type_name("DIR");
   if (std::optional<int> answered = command.parse(argc, argv))
     return *answered;
+  options.recipe.withEmulation |= runOptions.device.device == "emulate";
 
   Compilation compilation(options, runOptions.quiet);
   if (failed(compilation.load()) || failed(compilation.advance(Phase::Memory)))
@@ -30,7 +31,8 @@ int runCommand(int argc, char **argv) {
   if (failed(model))
     return compilation.exitCode();
 
-  runtime::Session session(model->artefact, runtime::threadCount(runOptions));
+  runtime::Session session(model->artefact, runtime::threadCount(runOptions),
+                           runOptions.device);
   session.initialise(model->weights());
   std::vector<std::string> paths =
       runtime::matchFiles(session.artefact(), runOptions.data, "--data", /*needLabel=*/false);

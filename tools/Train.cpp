@@ -19,6 +19,7 @@ int trainCommand(int argc, char **argv) {
   runtime::addRunOptions(command, runOptions);
   if (std::optional<int> answered = command.parse(argc, argv))
     return *answered;
+  options.recipe.withEmulation |= runOptions.device.device == "emulate";
 
   LoadedModel model;
   std::vector<std::string> inputs;
@@ -33,7 +34,8 @@ int trainCommand(int argc, char **argv) {
     model = std::move(*loaded);
     inputs = compilation.inputs();
   }
-  runtime::Session session(model.artefact, runtime::threadCount(runOptions));
+  runtime::Session session(model.artefact, runtime::threadCount(runOptions),
+                           runOptions.device);
   return runtime::runTraining(session, model.weights(), runOptions, inputs);
 }
 

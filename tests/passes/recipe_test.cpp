@@ -154,7 +154,10 @@ TEST(Recipe, JsonHasEveryOption) {
                               {"bind", llvm::json::Object{{"batch \"n\"", 16}}},
                               {"train", llvm::json::Array{}},
                               {"freeze", llvm::json::Array{"\\.bias$"}},
-                              {"cpu", "native"}};
+                              {"target", "cpu"},
+                              {"cpu", "native"},
+                              {"arch", "sm_80"},
+                              {"with-emulation", false}};
   EXPECT_EQ(json, llvm::json::Value(std::move(expected)));
 }
 

@@ -130,10 +130,10 @@ TEST(CpuBackend, RunsEntriesInOrderAndRebindsInputs) {
   backend.run(HS_MICRO);
   backend.bindInput(0, second);
   backend.run(HS_MICRO);
-  EXPECT_EQ(*reinterpret_cast<int64_t *>(backend.address(stateWord)), 3377);
+  EXPECT_EQ(*static_cast<const int64_t *>(backend.view(stateWord)), 3377);
   backend.run(HS_UPDATE); // empty
   backend.clearState();
-  EXPECT_EQ(*reinterpret_cast<int64_t *>(backend.address(stateWord)), 0);
+  EXPECT_EQ(*static_cast<const int64_t *>(backend.view(stateWord)), 0);
 }
 
 TEST(CpuBackend, AsksForInputsThatAProgramReads) {
