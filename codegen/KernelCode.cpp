@@ -17,7 +17,6 @@
 
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace halfstep;
@@ -149,11 +148,13 @@ static FailureOr<CudaKernels> emitCudaKernels(ModuleOp module, ArrayRef<SharedKe
                                               const CudaTarget &target) {
   CudaKernels result;
   auto emit = [](OpBuilder &builder, const SharedKernel &shared) {
-    return llvm::TypeSwitch<Operation *, FailureOr<Grid>>(shared.kernel)
-        .Case<kernel::GroupOp, kernel::ContractOp>(
-            [&](auto kernel) { return emitCudaKernel(builder, kernel); })
-        .Case<table::ConvOp, table::PoolOp>(
-            [&](auto call) { return emitCudaKernel(builder, call, shared.name); });
+    if (auto group = dyn_cast<kernel::GroupOp>(shared.kernel))
+      return emitCudaKernel(builder, group);
+    if (auto conv = dyn_cast<table::ConvOp>(shared.kernel))
+      return emitCudaKernel(builder, conv, shared.name);
+    if (auto pool = dyn_cast<table::PoolOp>(shared.kernel))
+      return emitCudaKernel(builder, pool, shared.name);
+    return emitCudaKernel(builder, cast<kernel::ContractOp>(shared.kernel));
   };
   auto code = emitEach(module, kernels, result.grids, emit);
   if (failed(code))

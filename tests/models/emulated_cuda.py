@@ -8,7 +8,8 @@ import numpy
 
 from support import Program, halfstep, logged, output, run
 
-PROGRAMS = ["linear8", "mlp10", "digits_mlp"]
+# And how many steps of them: a step takes as long as its work, at some ten million loads a second.
+PROGRAMS = {"linear8": 20, "mlp10": 40, "digits_mlp": 30, "keknet": 12, "digits_cnn_plain": 3}
 # Losses of a trajectory, relative to the CPU's: sums of products are in another order.
 BOUNDS = {"fp32": 1e-5, "fp16": 1e-3, "bf16": 2e-3}
 CUDA = ["--target", "cuda", "--with-emulation"]
@@ -37,6 +38,7 @@ class EmulatedCudaTest(unittest.TestCase):
 
     def check_mode(self, name, mode, half_type):
         program = Program(name, self.folder)
+        program.steps = PROGRAMS[name]
         scale = ["--loss-scale", "none"] if program.record["loss_scale"] == "none" else []
         options = ["--precision", mode, "--half-type", half_type, *(scale if mode != "fp32" else [])]
         log, _ = self.train(self.compile(program, *options), program)
