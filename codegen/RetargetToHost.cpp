@@ -35,6 +35,7 @@ private:
   void dropAddressSpaces();
   void retarget(LLVM::LLVMFuncOp kernel);
   void replace(Operation *op);
+  void replace(LLVM::CallIntrinsicOp op);
   void announce(Operation *access, Value address, Type type, unsigned alignment, bool isStore);
 
   /// A field of the thread.
@@ -126,6 +127,8 @@ void Retargeter::replace(Operation *op) {
     replaceBy(call(b, offsetof(hs_emulated_thread, exchange), i32,
                    {exchange.getThreadMask(), value, exchange.getOffset()})
                   .getResult());
+  } else if (auto intrinsic = dyn_cast<LLVM::CallIntrinsicOp>(op)) {
+    replace(intrinsic);
   } else if (auto address = dyn_cast<LLVM::AddressOfOp>(op)) {
     auto at = sharedOffsets.find(address.getGlobalNameAttr().getAttr());
     if (at != sharedOffsets.end())
@@ -133,6 +136,54 @@ void Retargeter::replace(Operation *op) {
                                       field(b, offsetof(hs_emulated_thread, shared), pointer),
                                       ArrayRef<LLVM::GEPArg>{int32_t(at->second)}));
   }
+}
+
+/// A warp's operations for matrix products. Registers go to and from the emulator in memory.
+void Retargeter::replace(LLVM::CallIntrinsicOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  StringRef name = op.getIntrin();
+  ValueRange operands = op.getOperands();
+  Type none = LLVM::LLVMVoidType::get(b.getContext());
+  auto memory = [&](int64_t words) -> Value {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&op->getParentOfType<LLVM::LLVMFuncOp>().getBody().front());
+    return b.create<LLVM::AllocaOp>(pointer, i32, number(b, words));
+  };
+  auto word = [&](Value at, int32_t index) -> Value {
+    return b.create<LLVM::GEPOp>(pointer, i32, at, ArrayRef<LLVM::GEPArg>{index});
+  };
+  auto put = [&](ValueRange values) {
+    Value at = memory(values.size());
+    for (auto [i, value] : llvm::enumerate(values))
+      b.create<LLVM::StoreOp>(value, word(at, i));
+    return at;
+  };
+  auto replaceByWords = [&](Value at) {
+    auto type = cast<LLVM::LLVMStructType>(op.getResult(0).getType());
+    Value all = b.create<LLVM::UndefOp>(type);
+    for (auto [i, member] : llvm::enumerate(type.getBody()))
+      all = b.create<LLVM::InsertValueOp>(all, b.create<LLVM::LoadOp>(member, word(at, i)), i);
+    op.getResult(0).replaceAllUsesWith(all);
+  };
+  if (name.starts_with("llvm.nvvm.cp.async.cg.shared.global.16")) {
+    call(b, offsetof(hs_emulated_thread, copy_async), none, operands);
+  } else if (name == "llvm.nvvm.cp.async.commit.group") {
+    call(b, offsetof(hs_emulated_thread, commit_copies), none, {});
+  } else if (name == "llvm.nvvm.cp.async.wait.group") {
+    call(b, offsetof(hs_emulated_thread, wait_for_copies), none, operands);
+  } else if (name.starts_with("llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4")) {
+    Value registers = memory(4);
+    call(b, offsetof(hs_emulated_thread, load_matrices), none,
+         {operands[0], number(b, name.contains(".trans")), registers});
+    replaceByWords(registers);
+  } else {
+    assert(name.starts_with("llvm.nvvm.mma.m16n8k16.row.col"));
+    Value sums = put(operands.drop_front(6));
+    call(b, offsetof(hs_emulated_thread, multiply), none,
+         {put(operands.take_front(6)), number(b, name.ends_with(".bf16")), sums});
+    replaceByWords(sums);
+  }
+  op.erase();
 }
 
 void Retargeter::retarget(LLVM::LLVMFuncOp kernel) {

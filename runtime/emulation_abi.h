@@ -29,6 +29,20 @@ struct hs_emulated_thread {
    * access is at fault. */
   void (*access)(hs_emulated_thread *self, const void *address, uint32_t bytes, uint32_t alignment,
                  uint32_t is_store);
+  /* cp.async of 16 bytes to shared memory: `bytes` of them from `from`, the others zero. They are
+   * there when this thread has waited for the group; before, nobody may read them. */
+  void (*copy_async)(hs_emulated_thread *self, void *to, const void *from, uint32_t bytes);
+  void (*commit_copies)(hs_emulated_thread *self); /* the copies since the last one are a group */
+  /* Returns when at most `pending` groups are unfinished, the last ones. */
+  void (*wait_for_copies)(hs_emulated_thread *self, uint32_t pending);
+  /* ldmatrix of four 8x8 matrices of 16 bits, by the whole warp: lane i gives row i % 8 of matrix
+   * i / 8, 16 bytes, and gets of each matrix the two elements that mma wants of it. */
+  void (*load_matrices)(hs_emulated_thread *self, const void *row, uint32_t is_transposed,
+                        uint32_t registers[4]);
+  /* mma.m16n8k16 by the whole warp, adding to f32 sums: `operands` are the four registers of a, then
+   * the two of b, of f16 or bf16. */
+  void (*multiply)(hs_emulated_thread *self, const uint32_t operands[6], uint32_t is_bfloat,
+                   float sums[4]);
 };
 
 /* `parameters` points to the values of the kernel's pointers. */

@@ -75,6 +75,7 @@ void GridRun::prepare(uint32_t threadCount) {
                        uint32_t alignment, uint32_t isStore) {
       of(self).grid->checkAccess(of(self), address, bytes, alignment, isStore);
     };
+    setWarpOperations(thread);
   }
 }
 
@@ -89,6 +90,8 @@ void GridRun::runBlock(uint32_t block) {
     thread.block = block;
     thread.toucher = {block * uint32_t(threads.size()) + i, epoch, epoch, 0, 0};
     thread.state = State::Ready;
+    thread.turn = thread.copyGroup = 0;
+    thread.copies.clear();
     thread.fiber.prepare(
         stacks->data() + (i + 1) * stackBytes,
         [](void *argument) {

@@ -40,12 +40,23 @@ private:
   static constexpr uint32_t lanes = 32;
   static constexpr uint64_t stackBytes = 64 << 10; // of a thread; kernels keep little there
   enum class State { Ready, AtExchange, AtBarrier, Done };
+  struct PendingCopy {
+    void *to;
+    const void *from;
+    uint32_t bytes, group;
+  };
   struct Thread : hs_emulated_thread {
     GridRun *grid;
     Fiber fiber;
     State state;
     uint32_t members, partner, given, received; // of an exchange
     Toucher toucher;
+    // What the lane gives to an operation of the whole warp: by turns in two places, as a lane may
+    // come to the next one before others have looked at this one's.
+    std::array<uint32_t, 6> registers[2];
+    uint32_t turn;
+    std::vector<PendingCopy> copies; // in order
+    uint32_t copyGroup;              // that is being gathered
   };
   /// A page that was touched lately.
   struct Line {
@@ -61,6 +72,16 @@ private:
   void receive(Thread &thread, uint32_t first);
   void resume(Thread &thread);
   [[noreturn]] void fail(const Thread &thread, const std::string &what);
+  void setWarpOperations(Thread &thread);
+  void copyAsync(Thread &thread, void *to, const void *from, uint32_t bytes);
+  void waitForCopies(Thread &thread, uint32_t pending);
+  /// Meets the whole warp; what lane `i` has given is `given(thread, i)` then.
+  void give(Thread &thread, const uint32_t *registers, size_t count);
+  const std::array<uint32_t, 6> &given(const Thread &thread, uint32_t lane) const {
+    return threads[thread.thread / lanes * lanes + lane].registers[thread.turn ^ 1];
+  }
+  void loadMatrices(Thread &thread, const void *row, bool isTransposed, uint32_t (&registers)[4]);
+  void multiply(Thread &thread, const uint32_t *operands, bool isBfloat, float (&sums)[4]);
   void checkAccess(Thread &thread, const void *address, uint32_t bytes, uint32_t alignment,
                    bool isStore);
   bool passes(Thread &thread, const void *address, uint32_t bytes, bool isStore);

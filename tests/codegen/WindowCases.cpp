@@ -99,6 +99,12 @@ const std::vector<WindowCase> &tests::windowCases() {
       {"depthwise", 2, 9, 1, 1, {8, 7}, {3, 3}, {2, 1}, {}, {1, 1, 1, 1}},
       {"depthwiseTwo", 1, 5, 1, 2, {8}, {3}},
       {"manyRows", 1, 1, 66, 70, {5, 4}, {1, 1}},
+      // Channels that tensor cores take.
+      {"eights", 2, 1, 8, 24, {7, 9}, {3, 3}, {}, {}, {1, 1, 1, 1}},
+      {"eightsInGroups", 1, 2, 16, 8, {6, 5}, {2, 3}, {2, 1}, {1, 2}, {0, 2, 1, 1}},
+      {"eightsRow", 3, 1, 24, 72, {50}, {1}, {2}},
+      {"eightsCube", 1, 1, 8, 40, {4, 5, 3}, {2, 1, 2}, {}, {}, {1, 0, 0, 0, -1, 1}},
+      {"eightsWide", 1, 1, 136, 160, {6, 7}, {1, 2}},
       {"emptyParts", 1, 1, 2, 3, {2, 2}, {2, 2}, {}, {}, {}, 5},
   };
   return cases;

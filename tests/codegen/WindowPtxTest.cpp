@@ -30,7 +30,7 @@ TEST_P(WindowPtxTest, IsAssembledWithoutSpills) {
       grids[name] = *emitEntry(builder, entry, name);
     });
     std::string report = assemble(ptxOf(*code, grids, architecture), architecture);
-    EXPECT_LE(largest(report, "Used "), 128u) << report;
+    EXPECT_LE(largest(report, "Used "), 232u) << report; // of 255: warps of 64x64 have 128 sums
     // ptxas keeps a number of the scan through a 3-d window in memory, rather than let fewer blocks
     // run at a time.
     bool isCube = GetParam().input.size() == 3;
@@ -42,7 +42,8 @@ TEST_P(WindowPtxTest, IsAssembledWithoutSpills) {
 static std::vector<WindowCase> someCases() {
   std::vector<WindowCase> some;
   for (const WindowCase &window : windowCases())
-    if (llvm::is_contained({"row", "square", "cube", "dilated", "depthwise", "manyRows"},
+    if (llvm::is_contained({"row", "square", "cube", "dilated", "depthwise", "manyRows", "eights",
+                            "eightsCube", "eightsWide"},
                            llvm::StringRef(window.name)))
       some.push_back(window);
   return some;
