@@ -61,7 +61,7 @@ Expected<std::string> halfstep::codegen::linkShared(StringRef object) {
   return createStringError("linking the kernels failed: " + failure);
 }
 
-Error halfstep::codegen::writeExecutable(StringRef path, StringRef artefact, StringRef weights,
+Error halfstep::codegen::writeExecutable(StringRef path, const ExecutableParts &parts,
                                          StringRef runnerPath) {
   Expected<std::string> runner = readFile(runnerPath);
   if (!runner)
@@ -71,9 +71,11 @@ Error halfstep::codegen::writeExecutable(StringRef path, StringRef artefact, Str
   std::memcpy(trailer.magic, runtime::payloadMagic, sizeof trailer.magic);
   trailer.version = runtime::payloadVersion;
   trailer.artefactOffset = align(runner->size());
-  trailer.artefactBytes = artefact.size();
-  trailer.weightsOffset = align(trailer.artefactOffset + artefact.size());
-  trailer.weightsBytes = weights.size();
+  trailer.artefactBytes = parts.artefact.size();
+  uint64_t cudaOffset = align(trailer.artefactOffset + parts.artefact.size());
+  trailer.cudaBytes = parts.cudaArtefact.size();
+  trailer.weightsOffset = align(cudaOffset + parts.cudaArtefact.size());
+  trailer.weightsBytes = parts.weights.size();
 
   // Written aside and renamed: whoever runs `path` meanwhile sees the old file or the new one.
   Expected<sys::fs::TempFile> file = sys::fs::TempFile::create(path + ".%%%%%%.tmp", 0777);
@@ -81,10 +83,13 @@ Error halfstep::codegen::writeExecutable(StringRef path, StringRef artefact, Str
     return file.takeError();
   raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
   stream << *runner;
-  stream.write_zeros(trailer.artefactOffset - stream.tell());
-  stream << artefact;
-  stream.write_zeros(trailer.weightsOffset - stream.tell());
-  stream << weights;
+  auto writeAt = [&](uint64_t offset, StringRef bytes) {
+    stream.write_zeros(offset - stream.tell());
+    stream << bytes;
+  };
+  writeAt(trailer.artefactOffset, parts.artefact);
+  writeAt(cudaOffset, parts.cudaArtefact);
+  writeAt(trailer.weightsOffset, parts.weights);
   stream.write(reinterpret_cast<const char *>(&trailer), sizeof trailer);
   stream.flush();
   if (std::error_code error = stream.error()) {

@@ -14,9 +14,15 @@ namespace halfstep::codegen {
 /// functions that it does not define are left to the process that loads it.
 llvm::Expected<std::string> linkShared(llvm::StringRef object);
 
-/// Writes the training executable `path`: the runner's bytes, then the artefact and the initial
-/// weights as runtime/Payload.h lays them out. The file is complete or not there.
-llvm::Error writeExecutable(llvm::StringRef path, llvm::StringRef artefact, llvm::StringRef weights,
+/// What is behind the runner in a training executable, see runtime/Payload.h.
+struct ExecutableParts {
+  llvm::StringRef artefact;
+  llvm::StringRef cudaArtefact; ///< a second one; may be empty
+  llvm::StringRef weights;      ///< a safetensors file
+};
+
+/// Writes the training executable `path`. The file is complete or not there.
+llvm::Error writeExecutable(llvm::StringRef path, const ExecutableParts &parts,
                             llvm::StringRef runnerPath);
 
 } // namespace halfstep::codegen

@@ -79,7 +79,7 @@ struct Recipe {
   int64_t accumulate = 1;
   std::map<std::string, int64_t> bind;
   std::vector<std::string> train, freeze; // patterns, ECMAScript, searched
-  std::string target = "cpu"; // or "cuda"
+  std::string target = "cpu"; // or "cuda"; "cpu,cuda" is compiled once for each
   std::string cpu = "native", arch = "sm_80";
   bool withEmulation = false; // a CUDA step that an emulated device can run too
 

@@ -65,6 +65,7 @@ std::string describeArtefact(const hs_artefact &artefact) {
   std::string text = "recipe\n" + describeRecipe(artefact.recipe);
   text += "model\n" + line("graph hash", artefact.graph_hash) +
           line("CPU features", *artefact.cpu_features ? artefact.cpu_features : "none") +
+          (artefact.cuda ? line("CUDA architecture", artefact.cuda->architecture) : "") +
           line("state", std::to_string(artefact.state_bytes) + " bytes") +
           line("arena", std::to_string(artefact.arena_bytes) + " bytes") +
           line("micro-batches a step", std::to_string(artefact.micro_batches));

@@ -24,6 +24,19 @@ static int deviceNumber(const std::string &device) {
   return number;
 }
 
+bool takesCuda(const DeviceChoice &choice) {
+  if (choice.device != "auto")
+    return true;
+  try {
+    cuda::Api api = loadCuda();
+    int count = 0;
+    return api.driver.cuInit(0) == cuda::success &&
+           api.driver.cuDeviceGetCount(&count) == cuda::success && count > 0;
+  } catch (const Error &) {
+    return false;
+  }
+}
+
 std::unique_ptr<Backend> openBackend(const std::string &name, const hs_artefact &artefact,
                                      int threads, const DeviceChoice &choice) {
   bool isEmulated = choice.device == "emulate";

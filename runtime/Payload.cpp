@@ -134,7 +134,7 @@ static std::string_view section(const std::string &path, std::string_view bytes,
   return bytes.substr(offset, size);
 }
 
-Payload Payload::open(const std::string &path) {
+Payload Payload::open(const std::string &path, const DeviceChoice &choice) {
   MappedFile file = MappedFile::open(path);
   std::string_view bytes = file.bytes();
 
@@ -148,6 +148,13 @@ Payload Payload::open(const std::string &path) {
     throw Error(path, "was made by another version of halfstep")
         .help("compile it again with this one");
   std::string_view object = section(path, bytes, trailer.artefactOffset, trailer.artefactBytes);
+  if (trailer.cudaBytes) {
+    uint64_t end = trailer.artefactOffset + trailer.artefactBytes;
+    uint64_t begin = (end + payloadAlignment - 1) / payloadAlignment * payloadAlignment;
+    std::string_view forCuda = section(path, bytes, begin, trailer.cudaBytes);
+    if (takesCuda(choice))
+      object = forCuda;
+  }
   std::string_view weights = section(path, bytes, trailer.weightsOffset, trailer.weightsBytes);
   return {Artefact::load(path, object), Safetensors::parse(path, weights), std::move(file)};
 }

@@ -2,15 +2,18 @@
 //
 // What a training executable carries behind the runner's own bytes, and how it is loaded.
 //
-//   [runner] [artefact: a shared object] [weights: a safetensors file] [trailer: 64 bytes]
+//   [runner] [artefact: a shared object] [another one, for CUDA] [weights: a safetensors file]
+//   [trailer: 64 bytes]
 //
-// Artefact and weights begin at multiples of 4096 bytes, so that they can be mapped. Code
+// Each begins at a multiple of 4096 bytes, so that it can be mapped; the second artefact is there
+// where a model was compiled for CPU and CUDA. Code
 // generation writes the trailer; this header is part of the contract as step_abi.h is.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_PAYLOAD_H
 #define HALFSTEP_RUNTIME_PAYLOAD_H
 
+#include "runtime/Device.h"
 #include "runtime/Safetensors.h"
 #include "runtime/step_abi.h"
 
@@ -32,7 +35,7 @@ struct PayloadTrailer {
   uint64_t version;
   uint64_t artefactOffset, artefactBytes;
   uint64_t weightsOffset, weightsBytes;
-  uint64_t reserved; // zero
+  uint64_t cudaBytes; // of the second artefact; 0: there is none
 };
 static_assert(sizeof(PayloadTrailer) == 64);
 
@@ -63,7 +66,9 @@ private:
 struct Payload {
   /// Opens a training executable ("/proc/self/exe" for the running one), or a shared object as
   /// `--emit shared` writes it, which may come without weights.
-  static Payload open(const std::string &path);
+  /// Of two artefacts it loads the one that `choice` needs; by itself the one for CUDA where there
+  /// is a device.
+  static Payload open(const std::string &path, const DeviceChoice &choice = {});
 
   std::shared_ptr<const Artefact> artefact;
   std::optional<Safetensors> weights; // a view into `file`

@@ -54,7 +54,7 @@ void checkMode(const CLI::App &command) {
        {"--data", "--metric", "--weights", "--threads", "--device", "--emulator-seed", "--quiet"}},
       {"--infer",
        {"--data", "--out", "--weights", "--threads", "--device", "--emulator-seed", "--quiet"}},
-      {"--describe", {}},
+      {"--describe", {"--device"}},
       {"--licenses", {}},
   };
   auto given = [&](const std::string &option) { return command.count(option) > 0; };
@@ -106,11 +106,11 @@ int infer(Session &session, const RunnerOptions &options, std::vector<std::strin
   return 0;
 }
 
-Payload openPayload(const std::string &executable) {
+Payload openPayload(const std::string &executable, const DeviceChoice &device) {
   if (!carriesPayload(executable))
     throw Error(executable, "this is the bare runner of training executables; it carries no model")
         .help("make a training executable with: halfstep compile MODEL.onnx -o OUT");
-  return Payload::open(executable);
+  return Payload::open(executable, device);
 }
 
 int run(int argc, char **argv) {
@@ -127,7 +127,7 @@ int run(int argc, char **argv) {
   }
 
   std::string executable = executablePath();
-  Payload payload = openPayload(executable);
+  Payload payload = openPayload(executable, options.device);
   if (options.describe) {
     std::cout << describeArtefact(payload.artefact->tables());
     return 0;

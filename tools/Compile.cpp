@@ -50,25 +50,28 @@ static FailureOr<std::string> emit(Compilation &compilation, llvm::StringRef for
   return std::move(artefact->sharedObject);
 }
 
-static LogicalResult write(Compilation &compilation, llvm::StringRef form, const std::string &out) {
-  bool isExecutable = form == "executable";
-  FailureOr<llvm::ArrayRef<Weight>> weights = compilation.weights();
-  if (failed(weights))
-    return failure();
-  FailureOr<std::string> bytes = emit(compilation, isExecutable ? "shared" : form);
-  if (failed(bytes))
-    return failure();
-  runtime::checkIsNoInput("-o", out, compilation.inputs());
-  if (!isExecutable) {
-    runtime::ReplacedFile file(out);
-    file.write(bytes->data(), bytes->size());
-    file.commit();
-    return success();
+/// The options of each target of --target, which have entries and a plan of their own.
+static std::vector<CompileOptions> splitTargets(const CompileOptions &options) {
+  llvm::SmallVector<llvm::StringRef> targets;
+  llvm::StringRef(options.recipe.target).split(targets, ',');
+  std::vector<CompileOptions> split(targets.size(), options);
+  for (auto [target, ofTarget] : llvm::zip(targets, split)) {
+    ofTarget.recipe.target = target.str();
+    ofTarget.recipe.withEmulation &= target == "cuda" || targets.size() == 1;
+    if (targets.size() > 1 && !options.dumpPhases.empty())
+      ofTarget.dumpPhases += ("/" + target).str();
   }
-  if (llvm::Error error =
-          codegen::writeExecutable(out, *bytes, toSafetensors(*weights), runnerPath()))
+  return split;
+}
+
+/// Writes the training executable of an artefact, or of two, the second for CUDA.
+static void writeExecutable(const std::string &out, llvm::ArrayRef<std::string> artefacts,
+                            const std::string &weights) {
+  codegen::ExecutableParts parts{artefacts[0], "", weights};
+  if (artefacts.size() > 1)
+    parts.cudaArtefact = artefacts[1];
+  if (llvm::Error error = codegen::writeExecutable(out, parts, runnerPath()))
     throw runtime::Error("", llvm::toString(std::move(error)));
-  return success();
 }
 
 int compileCommand(int argc, char **argv) {
@@ -80,19 +83,47 @@ int compileCommand(int argc, char **argv) {
   command.addForwardOptions(options);
   command.addTrainingOptions(options);
   command.add_option("-o", out, "the file to write")->required()->type_name("OUT");
-  command.addChoice("--emit", form, "form", {"executable", "object", "shared", "ptx", "llvm", "mlir"});
+  command.addChoice("--emit", form, "form",
+                    {"executable", "object", "shared", "ptx", "llvm", "mlir"});
   if (std::optional<int> answered = command.parse(argc, argv))
     return *answered;
 
   runtime::checkIsNoInput("-o", out, {options.model});
   static_cast<void>(runtime::ReplacedFile(out)); // throws if it cannot be written
 
-  Compilation compilation(options, /*quiet=*/false);
-  if (failed(compilation.load()) || failed(compilation.checkTrains(Phase::Memory)) ||
-      failed(compilation.advance(Phase::Memory)))
-    return compilation.exitCode();
-  printClasses(MemoryReport::of(compilation.module()), llvm::errs());
-  return failed(write(compilation, form, out)) ? compilation.exitCode() : 0;
+  bool isExecutable = form == "executable";
+  std::vector<CompileOptions> targets = splitTargets(options);
+  if (targets.size() > 1 && !isExecutable)
+    throw runtime::Error("--emit", form + " is of one target, not of " + options.recipe.target)
+        .exitWith(2);
+  std::vector<std::string> results;
+  std::string weightFile;
+  for (const CompileOptions &target : targets) {
+    Compilation compilation(target, /*quiet=*/!results.empty()); // what it says is said once
+    if (failed(compilation.load()) || failed(compilation.checkTrains(Phase::Memory)) ||
+        failed(compilation.advance(Phase::Memory)))
+      return compilation.exitCode();
+    if (targets.size() > 1)
+      llvm::errs() << target.recipe.target << ":\n";
+    printClasses(MemoryReport::of(compilation.module()), llvm::errs());
+    FailureOr<llvm::ArrayRef<Weight>> weights = compilation.weights();
+    if (failed(weights))
+      return compilation.exitCode();
+    FailureOr<std::string> result = emit(compilation, isExecutable ? "shared" : form);
+    if (failed(result))
+      return compilation.exitCode();
+    runtime::checkIsNoInput("-o", out, compilation.inputs());
+    weightFile = toSafetensors(*weights);
+    results.push_back(std::move(*result));
+  }
+  if (isExecutable) {
+    writeExecutable(out, results, weightFile);
+    return 0;
+  }
+  runtime::ReplacedFile file(out);
+  file.write(results[0].data(), results[0].size());
+  file.commit();
+  return 0;
 }
 
 } // namespace halfstep

@@ -114,7 +114,7 @@ void Command::addForwardOptions(CompileOptions &options) {
       ->type_name("N")
       ->capture_default_str();
   addExternalData(options.externalData);
-  addChoice("--target", recipe.target, "target", {"cpu", "cuda"});
+  addChoice("--target", recipe.target, "target", {"cpu", "cuda", "cpu,cuda"});
   addChoice("--cpu", recipe.cpu, "level", {"native", "x86-64-v3", "x86-64-v4"});
   addChoice("--arch", recipe.arch, "architecture", {"sm_80", "sm_86", "sm_89", "sm_90"});
   add_flag("--with-emulation", recipe.withEmulation,

@@ -14,6 +14,8 @@ codegen::Target targetOf(const Recipe &recipe) {
   if (!cpu)
     throw runtime::Error("--cpu", llvm::toString(cpu.takeError())).exitWith(2);
   codegen::Target target(*cpu);
+  if (recipe.target == "cpu,cuda")
+    throw runtime::Error("--target", "one is needed here, not cpu,cuda").exitWith(2);
   if (recipe.target == "cpu") {
     if (recipe.withEmulation)
       throw runtime::Error("--with-emulation", "it has no meaning without --target cuda")
@@ -26,6 +28,13 @@ codegen::Target targetOf(const Recipe &recipe) {
   target.cuda = std::move(*cuda);
   target.withEmulation = recipe.withEmulation;
   return target;
+}
+
+void chooseTarget(CompileOptions &options, const runtime::DeviceChoice &device) {
+  Recipe &recipe = options.recipe;
+  if (recipe.target == "cpu,cuda")
+    recipe.target = runtime::takesCuda(device) ? "cuda" : "cpu";
+  recipe.withEmulation |= device.device == "emulate" && recipe.target == "cuda";
 }
 
 FailureOr<LoadedModel> loadInMemory(Compilation &compilation) {

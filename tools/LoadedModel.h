@@ -26,6 +26,10 @@ struct LoadedModel {
 /// What to compile for, as --target and its companions say. Throws where that is not possible.
 codegen::Target targetOf(const Recipe &recipe);
 
+/// Decides what a model is compiled for that runs at once: of several targets the one that it will
+/// run on, with kernels for an emulated device where it runs on that.
+void chooseTarget(CompileOptions &options, const runtime::DeviceChoice &device);
+
 /// Compiles and loads a model behind the memory phase.
 mlir::FailureOr<LoadedModel> loadInMemory(Compilation &compilation);
 

@@ -22,7 +22,7 @@ int runCommand(int argc, char **argv) {
       ->type_name("DIR");
   if (std::optional<int> answered = command.parse(argc, argv))
     return *answered;
-  options.recipe.withEmulation |= runOptions.device.device == "emulate";
+  chooseTarget(options, runOptions.device);
 
   Compilation compilation(options, runOptions.quiet);
   if (failed(compilation.load()) || failed(compilation.advance(Phase::Memory)))

@@ -19,7 +19,7 @@ int trainCommand(int argc, char **argv) {
   runtime::addRunOptions(command, runOptions);
   if (std::optional<int> answered = command.parse(argc, argv))
     return *answered;
-  options.recipe.withEmulation |= runOptions.device.device == "emulate";
+  chooseTarget(options, runOptions.device);
 
   LoadedModel model;
   std::vector<std::string> inputs;

@@ -43,7 +43,7 @@ TEST_F(ArtefactTest, ExecutableCarriesItsPayload) {
   std::string weights(8, '\0');
   weights[0] = char(header.size());
   weights += header + std::string(48, '\0');
-  llvm::Error error = writeExecutable(path, compiled->sharedObject, weights, runner);
+  llvm::Error error = writeExecutable(path, {compiled->sharedObject, "", weights}, runner);
   ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
 
   EXPECT_TRUE(llvm::sys::fs::can_execute(path));
@@ -53,7 +53,7 @@ TEST_F(ArtefactTest, ExecutableCarriesItsPayload) {
   EXPECT_TRUE(payload.weights.has_value());
   std::filesystem::remove_all(folder);
 
-  error = writeExecutable(path, compiled->sharedObject, weights, runner);
+  error = writeExecutable(path, {compiled->sharedObject, "", weights}, runner);
   EXPECT_NE(llvm::toString(std::move(error)).find("cannot read"), std::string::npos);
 }
 

@@ -96,6 +96,15 @@ class EmulatedCudaTest(unittest.TestCase):
         outputs = [numpy.load(f"{executable}.outputs/y.npy") for executable in (on_cpu, on_device)]
         numpy.testing.assert_allclose(outputs[1], outputs[0], rtol=1e-5, atol=1e-6)
 
+    def test_an_executable_for_both_takes_the_device_that_is_there(self):
+        program = Program("linear8", self.folder)
+        both = self.compile(program, "--target", "cpu,cuda", "--with-emulation")
+        self.assertIn("CUDA architecture", output(both, "--describe", "--device", "emulate"))
+        self.assertNotIn("CUDA architecture", output(both, "--describe"))  # no GPU is there
+        on_cpu, on_device = (logged(self.train(both, program, *device)[0], "loss")
+                             for device in ([], emulated()))
+        numpy.testing.assert_allclose(on_device, on_cpu, rtol=1e-5)
+
     def test_what_is_missing_is_said_in_a_line(self):
         program = Program("linear8", self.folder)
         with_emulation, without = self.compile(program, *CUDA), self.folder / "without"
