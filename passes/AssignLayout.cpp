@@ -94,7 +94,7 @@ struct Region {
   bool hasWindows = false;
 
   /// What it costs to bring values in and out of the other layout.
-  double borderCost() const {
+  double borderCost(Executor executor) const {
     SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
     double cost = 0;
     for (Value value : values) {
@@ -102,14 +102,14 @@ struct Region {
       bool isReadOutside =
           llvm::any_of(value.getUsers(), [&](Operation *user) { return !inside.contains(user); });
       if (!isUniformConstant(value) && (!isMade || isReadOutside))
-        cost += transpositionCost(typeOf(value));
+        cost += transpositionCost(typeOf(value), executor);
     }
     return cost;
   }
 };
 
 /// The regions of a function in which windows slide.
-SmallVector<Region> findRegions(func::FuncOp function) {
+SmallVector<Region> findRegions(func::FuncOp function, Executor executor) {
   llvm::EquivalenceClasses<void *> classes;
   function.walk([&](Operation *op) {
     SmallVector<Value> values = connectedValues(op);
@@ -124,7 +124,7 @@ SmallVector<Region> findRegions(func::FuncOp function) {
     Region &region = regions[classes.getLeaderValue(values.front().getAsOpaquePointer())];
     region.ops.push_back(op);
     region.values.insert(values.begin(), values.end());
-    region.cost += layoutCost(op);
+    region.cost += layoutCost(op, executor);
     region.hasWindows |= !windowedValues(op).empty();
   });
   SmallVector<Region> result;
@@ -239,12 +239,13 @@ struct AssignLayout : halfstep::impl::AssignLayoutPassBase<AssignLayout> {
   using Base::Base;
 
   void runOnOperation() override {
+    Executor executor = target == "cpu" ? Executor::Cpu : Executor::Cuda;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       ChannelsLastWriter writer;
-      for (const Region &region : findRegions(function))
+      for (const Region &region : findRegions(function, executor))
         if (layout == Layout::ChannelsLast ||
             (layout == Layout::ByCost &&
-             region.cost.channelsLast + region.borderCost() < region.cost.channelsFirst))
+             region.cost.channelsLast + region.borderCost(executor) < region.cost.channelsFirst))
           writer.write(region);
       writer.finish();
     }

@@ -8,7 +8,10 @@
 
 namespace halfstep {
 
-/// Nanoseconds of one core.
+/// What executes an op: one core of the CPU, or a CUDA device.
+enum class Executor { Cpu, Cuda };
+
+/// Nanoseconds of the executor.
 struct LayoutCost {
   double channelsFirst = 0, channelsLast = 0;
 
@@ -21,11 +24,10 @@ struct LayoutCost {
 
 /// The cost of an op whose windows slide over logical tensors, channels in second place; zero for
 /// any other op.
-LayoutCost layoutCost(mlir::Operation *op);
+LayoutCost layoutCost(mlir::Operation *op, Executor executor);
 
-/// The cost of bringing a tensor from one layout to the other, in nanoseconds of one core; 0 where
-/// both are the same.
-double transpositionCost(mlir::RankedTensorType type);
+/// The cost of bringing a tensor from one layout to the other; 0 where both are the same.
+double transpositionCost(mlir::RankedTensorType type, Executor executor);
 
 } // namespace halfstep
 

@@ -203,7 +203,8 @@ def AssignLayoutPass : TrainPass<"assign-layout"> {
            [{::llvm::cl::values(
                  clEnumValN(::halfstep::Layout::ByCost, "by-cost", "what costs less"),
                  clEnumValN(::halfstep::Layout::ChannelsFirst, "channels-first", "as they come"),
-                 clEnumValN(::halfstep::Layout::ChannelsLast, "channels-last", "transposed"))}]>];
+                 clEnumValN(::halfstep::Layout::ChannelsLast, "channels-last", "transposed"))}]>,
+    Option<"target", "target", "std::string", "\"cpu\"", "cpu or an architecture of CUDA">];
 }
 
 def NormaliseForKernelsPass : TrainPass<"normalise-for-kernels"> {

@@ -45,11 +45,11 @@ void buildUpdate(OpPassManager &pm, const Recipe &recipe) {
   addSimplification(pm);
 }
 
-void buildKernels(OpPassManager &pm, const Recipe &) {
+void buildKernels(OpPassManager &pm, const Recipe &recipe) {
   pm.addPass(createExpandCompositesPass());
   // What the expansions of forward and backward have in common is computed once.
   addSimplification(pm);
-  pm.addPass(createAssignLayoutPass());
+  pm.addPass(createAssignLayoutPass({Layout::ByCost, recipe.executor()}));
   pm.addPass(createNormaliseForKernelsPass());
   // Not CSE, which would share again what was duplicated on purpose.
   pm.addPass(createCanonicalizerPass());
