@@ -76,7 +76,7 @@ cuda::Api loadCuda() {
                        symbol("cuGraphDestroy", d.cuGraphDestroy)});
   if (missing)
     throw Error("CUDA", std::string("the driver lacks ") + missing)
-        .help("it has to be of CUDA 11.4 or newer");
+        .help("it has to be of CUDA 11.8 or newer");
 
   cuda::CublasLt &b = api.blas;
   for (const char *file : {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"}) {
