@@ -1,6 +1,7 @@
-"""The peer that train.py measures: a recipe trained by PyTorch in eager mode, in its own process.
+"""The peer that train.py and gpu.py measure: a recipe trained by PyTorch in its own process, eagerly
+or, where COMPILE is "compile", through torch.compile.
 
-    pytorch.py PRECISION THREADS FOLDER
+    pytorch.py PRECISION THREADS FOLDER [DEVICE [COMPILE]]
 
 FOLDER holds recipe.json, weights.npz, x.npy and, where the loss needs one, label.npy. For each
 number of steps read from stdin, the process trains that many and answers with a line of JSON: the
@@ -47,21 +48,25 @@ OPTIMIZERS = {"sgd": torch.optim.SGD, "rmsprop": torch.optim.RMSprop,
 
 
 class Training:
-    def __init__(self, precision, folder):
+    def __init__(self, precision, folder, device="cpu", compile=""):
+        self.device = device
         recipe = json.loads((folder / "recipe.json").read_text())
         self.model = MODELS[recipe["model"]]()
         weights = numpy.load(folder / "weights.npz")
         self.model.load_state_dict({name: torch.from_numpy(weights[name]) for name in weights})
+        self.model.to(device)
         self.loss = LOSSES[recipe["loss"]]
         name, _, options = recipe["optimizer"].partition(":")
         keywords = {key: float(value)
                     for key, value in (option.split("=") for option in options.split(","))}
         self.optimizer = OPTIMIZERS[name](self.model.parameters(), **keywords)
-        self.scaler = torch.amp.GradScaler("cpu")
+        self.scaler = torch.amp.GradScaler(device)
         self.step = self.plain_step if precision == "fp32" else self.mixed_step
 
+        if compile:
+            self.model = torch.compile(self.model, mode="max-autotune")
         # Views of the data, made once: here PyTorch pays for no data loading at all.
-        data = [torch.from_numpy(numpy.load(folder / file)).split(recipe["batch"])
+        data = [torch.from_numpy(numpy.load(folder / file)).to(device).split(recipe["batch"])
                 for file in ("x.npy", "label.npy") if (folder / file).exists()]
         x, label = data if len(data) == 2 else (data[0], data[0])
         self.batches = [pair for pair in zip(x, label) if len(pair[0]) == recipe["batch"]]
@@ -76,7 +81,7 @@ class Training:
 
     def mixed_step(self, x, label):
         self.optimizer.zero_grad()
-        with torch.autocast("cpu", dtype=torch.float16):
+        with torch.autocast(self.device, dtype=torch.float16):
             loss = self.loss(self.model(x), label)
         self.scaler.scale(loss).backward()
         self.scaler.step(self.optimizer)
@@ -93,9 +98,9 @@ class Training:
 
 
 def main():
-    precision, threads, folder = sys.argv[1:]
+    precision, threads, folder, *place = sys.argv[1:]
     torch.set_num_threads(int(threads))
-    training = Training(precision, pathlib.Path(folder))
+    training = Training(precision, pathlib.Path(folder), *place)
     for line in sys.stdin:
         print(json.dumps(training.run(int(line))), flush=True)
 

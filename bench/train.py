@@ -60,11 +60,11 @@ def load_program(name, folder):
 
 
 class Halfstep:
-    def __init__(self, program, precision, threads, warm_up, folder):
+    def __init__(self, program, precision, threads, warm_up, folder, options=()):
         self.warm_up = warm_up
         executable = folder / "train"
         halfstep("compile", program.model, *program.recipe(), "--precision", precision, "-o",
-                 executable)
+                 executable, *options)
         self.command = [str(word) for word in (executable, "--quiet", "--no-shuffle", "--threads",
                                                threads, *program.data(), "--steps")]
 
@@ -93,7 +93,7 @@ class Halfstep:
 
 
 class PyTorch:
-    def __init__(self, name, program, precision, threads, folder):
+    def __init__(self, name, program, precision, threads, folder, place=()):
         recipe = {key: program.record[key] for key in ("batch", "loss", "optimizer")}
         (folder / "recipe.json").write_text(json.dumps({"model": name, **recipe}))
         model = onnx.load(program.model)
@@ -105,7 +105,7 @@ class PyTorch:
         # With libgomp's default, PyTorch's second thread spins; where others want that CPU, its
         # steps take five times as long (measured).
         self.process = subprocess.Popen(
-            [sys.executable, BENCH / "pytorch.py", precision, str(threads), folder], text=True,
+            [sys.executable, BENCH / "pytorch.py", precision, str(threads), folder, *place], text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env={"GOMP_SPINCOUNT": "1000", **os.environ})
 
