@@ -225,14 +225,19 @@ static FailureOr<KernelCode> emitCudaCode(ModuleOp module, ArrayRef<SharedKernel
   return result;
 }
 
-FailureOr<std::string> halfstep::codegen::compileToPtx(ModuleOp module, const CudaTarget &target) {
+FailureOr<PtxCode> halfstep::codegen::compileToPtx(ModuleOp module, const CudaTarget &target) {
   FailureOr<SmallVector<SharedKernel>> kernels = findKernels(module, /*withCalls=*/true);
   if (failed(kernels))
     return failure();
   FailureOr<CudaKernels> cuda = emitCudaKernels(module, *kernels, target);
   if (failed(cuda))
     return failure();
-  return std::move(cuda->ptx);
+  PtxCode code;
+  code.text = std::move(cuda->ptx);
+  for (auto [shared, grid] : llvm::zip(*kernels, cuda->grids))
+    for (Operation *entry : shared.entries)
+      code.launches[entry] = {shared.name, grid};
+  return code;
 }
 
 FailureOr<KernelCode> halfstep::codegen::emitKernelCode(ModuleOp module, const Target &target,

@@ -30,8 +30,17 @@ struct KernelCode {
 mlir::FailureOr<KernelCode> emitKernelCode(mlir::ModuleOp module, const Target &target,
                                            llvm::LLVMContext &context);
 
-/// PTX as text, for people and for ptxas.
-mlir::FailureOr<std::string> compileToPtx(mlir::ModuleOp module, const CudaTarget &target);
+/// PTX as text, for people and for ptxas, and what launches it.
+struct PtxCode {
+  struct Launch {
+    std::string kernel; ///< the name in `text`
+    Grid grid;
+  };
+
+  std::string text;
+  llvm::DenseMap<mlir::Operation *, Launch> launches; ///< by entry
+};
+mlir::FailureOr<PtxCode> compileToPtx(mlir::ModuleOp module, const CudaTarget &target);
 
 } // namespace halfstep::codegen
 

@@ -31,11 +31,12 @@ struct Architecture {
 static constexpr Architecture architectures[] = {
     {"sm_80", "+ptx70"}, {"sm_86", "+ptx71"}, {"sm_89", "+ptx78"}, {"sm_90", "+ptx78"}};
 
-/// The file where it is installed beside this program, else where it was when that was built.
-static std::string findLibdevice() {
+/// A file of the toolkit where it is installed beside this program, else where it was, at `built`,
+/// when that was built.
+static std::string findInToolkit(StringRef built) {
   SmallString<128> path(sys::path::parent_path(sys::fs::getMainExecutable(nullptr, nullptr)));
-  sys::path::append(path, "..", "lib", "halfstep", sys::path::filename(HALFSTEP_LIBDEVICE));
-  return sys::fs::exists(path) ? path.str().str() : HALFSTEP_LIBDEVICE;
+  sys::path::append(path, "..", "lib", "halfstep", sys::path::filename(built));
+  return sys::fs::exists(path) ? path.str().str() : built.str();
 }
 
 Expected<CudaTarget> CudaTarget::get(StringRef architecture) {
@@ -47,7 +48,8 @@ Expected<CudaTarget> CudaTarget::get(StringRef architecture) {
     return createStringError("there is no architecture '" + architecture +
                              "'; there are: " + names);
   }
-  return CudaTarget{architecture.str(), findLibdevice()};
+  return CudaTarget{architecture.str(), findInToolkit(HALFSTEP_LIBDEVICE),
+                    findInToolkit(HALFSTEP_PTXAS)};
 }
 
 static std::unique_ptr<TargetMachine> createMachine(const CudaTarget &target) {

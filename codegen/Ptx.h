@@ -17,6 +17,7 @@ namespace halfstep::codegen {
 struct CudaTarget {
   std::string architecture; ///< sm_80, sm_90, ...
   std::string libdevice;    ///< the path of CUDA's library of elementary functions
+  std::string ptxas;        ///< the path of CUDA's assembler, which only reports need
 
   /// An error says which architectures there are.
   static llvm::Expected<CudaTarget> get(llvm::StringRef architecture);

@@ -38,7 +38,10 @@ static FailureOr<std::string> emit(Compilation &compilation, llvm::StringRef for
   if (form == "ptx") {
     if (!target.cuda)
       throw runtime::Error("--emit", "ptx is what --target cuda makes").exitWith(2);
-    return codegen::compileToPtx(module, *target.cuda);
+    FailureOr<codegen::PtxCode> code = codegen::compileToPtx(module, *target.cuda);
+    if (failed(code))
+      return failure();
+    return std::move(code->text);
   }
   if (form == "llvm")
     return codegen::compileToLlvmIr(module, target);

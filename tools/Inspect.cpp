@@ -5,13 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/Codegen.h"
 #include "runtime/Suggestion.h"
 #include "tools/Commands.h"
 #include "tools/LoadedModel.h"
 #include "tools/MemorySummary.h"
 #include "tools/ModelSummary.h"
 #include "tools/PrecisionReport.h"
+#include "tools/ProfileReport.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -41,6 +41,22 @@ static int printPrecision(Compilation &compilation) {
   return 0;
 }
 
+static int printEmitted(Compilation &compilation, llvm::StringRef format) {
+  if (format == "mlir")
+    throw runtime::Error("--format", "what emit makes is not MLIR")
+        .help("inspect the phase memory, or halfstep compile --emit llvm|ptx")
+        .exitWith(2);
+  codegen::Target target = targetOf(compilation.recipe());
+  FailureOr<codegen::Profile> profile = codegen::profile(compilation.module(), target);
+  if (failed(profile))
+    return compilation.exitCode();
+  if (format == "json")
+    printProfileJson(*profile, target, llvm::outs());
+  else
+    printProfile(*profile, llvm::outs());
+  return 0;
+}
+
 static int inspectPhase(Compilation &compilation, Phase phase, llvm::StringRef format) {
   if (failed(compilation.load()))
     return compilation.exitCode();
@@ -54,18 +70,13 @@ static int inspectPhase(Compilation &compilation, Phase phase, llvm::StringRef f
   llvm::raw_ostream &os = llvm::outs();
   ModuleOp module = compilation.module();
   if (phase == Phase::Emit) {
-    if (format != "text")
-      throw runtime::Error("--format", "what emit makes is LLVM IR: text").exitWith(2);
-    FailureOr<std::string> text = codegen::compileToLlvmIr(module, targetOf(compilation.recipe()));
-    if (failed(text))
-      return compilation.exitCode();
-    os << *text;
+    return printEmitted(compilation, format);
   } else if (format == "json" && phase == Phase::Precision) {
     return printPrecision(compilation);
   } else if (format == "json" && phase == Phase::Memory) {
     os << MemoryReport::of(module).toJson() << '\n';
   } else if (format == "json") {
-    throw runtime::Error("--format", "json is there for the phases precision and memory")
+    throw runtime::Error("--format", "json is there for the phases precision, memory and emit")
         .exitWith(2);
   } else if (format == "text" && phase == Phase::Memory) {
     MemoryReport report = MemoryReport::of(module);

@@ -8,8 +8,7 @@
 
 namespace halfstep {
 
-/// "484 B", "12.3 KiB", ...
-static std::string sizeText(uint64_t bytes) {
+std::string sizeText(uint64_t bytes) {
   if (bytes < 1024)
     return std::to_string(bytes) + " B";
   double size = double(bytes) / 1024;

@@ -8,6 +8,9 @@
 
 namespace halfstep {
 
+/// "484 B", "12.3 KiB", ...
+std::string sizeText(uint64_t bytes);
+
 /// What each class takes, and the peak: a few lines.
 void printClasses(const MemoryReport &report, llvm::raw_ostream &os);
 
