@@ -88,12 +88,6 @@ private:
   Value result, group, part;
 };
 
-/// Whether tensor cores have the types, and 128-bit accesses the channels.
-bool isForTensorCores(const hs_conv &conv);
-
-/// The kernel of such a convolution.
-Grid emitOnTensorCores(ConvProduct &product, llvm::StringRef name);
-
 } // namespace halfstep::codegen
 
 #endif // HALFSTEP_CODEGEN_CUDACONVPRODUCT_H

@@ -18,6 +18,15 @@ Position CudaWindow::split(Value number, const int64_t (&sizes)[3]) {
   return {b.divide(rest, sizes[1]), b.remainder(rest, sizes[1]), b.remainder(number, sizes[2])};
 }
 
+CudaWindow::Place CudaWindow::splitElement(Value element, int64_t channels,
+                                           const int64_t (&sizes)[3], bool channelsLast) {
+  int64_t plane = volumeOf(sizes);
+  Value pixel = channelsLast ? b.divide(element, channels) : element;
+  Value channel = channelsLast ? element : b.divide(element, plane);
+  return {b.divide(element, channels * plane), b.remainder(channel, channels),
+          split(b.remainder(pixel, plane), sizes)};
+}
+
 Value CudaWindow::offset(const ImageStrides &strides, Value image, Value channel,
                          const Position &position) {
   Value sum = b.add(b.mul(image, strides.image), b.mul(channel, strides.channel));

@@ -38,6 +38,12 @@ public:
 
   /// The position that is `number` in row-major order.
   Position split(Value number, const int64_t (&sizes)[3]);
+  struct Place {
+    Value image, channel;
+    Position at;
+  };
+  /// Where an element of a tensor of images is, which has that many channels.
+  Place splitElement(Value element, int64_t channels, const int64_t (&sizes)[3], bool channelsLast);
   /// `position` must be there.
   Value offset(const ImageStrides &strides, Value image, Value channel, const Position &position);
 

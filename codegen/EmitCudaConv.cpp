@@ -7,7 +7,7 @@
 //
 //===---------------------------------------------------------------------------------------===//
 
-#include "codegen/CudaConvProduct.h"
+#include "codegen/CudaConvKernels.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -155,6 +155,8 @@ FailureOr<Grid> halfstep::codegen::emitCudaKernel(OpBuilder &builder, table::Con
     return failure();
   OpBuilder::InsertionGuard guard(builder);
   CudaBuilder b(op.getLoc(), builder);
+  if (isDepthwise(*conv))
+    return emitDepthwise(b, *conv, op, name);
   ConvProduct product(b, *conv, op);
   return isForTensorCores(*conv) ? emitOnTensorCores(product, name)
                                  : ConvEmitter(product).emit(name);

@@ -16,7 +16,7 @@
 //
 //===---------------------------------------------------------------------------------------===//
 
-#include "codegen/CudaConvProduct.h"
+#include "codegen/CudaConvKernels.h"
 #include "codegen/CudaTensorCores.h"
 
 using namespace mlir;

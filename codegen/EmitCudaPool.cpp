@@ -138,21 +138,17 @@ Value PoolEmitter::adjoint(const Position &input) {
 Grid PoolEmitter::emit(StringRef name) {
   b.beginKernel(name, pool.kind == HS_POOL_MAX_GRADIENT ? 3 : 2, buffers);
   const int64_t(&sizes)[3] = isAdjoint() ? pool.window.input : pool.window.output;
-  int64_t plane = volumeOf(sizes), elements = pool.batch * pool.channels * plane;
+  int64_t elements = pool.batch * pool.channels * volumeOf(sizes);
   Value element =
       b.add(b.mul(b.toIndex(b.block(), indexType), blockThreads), b.toIndex(b.thread(), indexType));
   b.when(elements % blockThreads ? b.isBelow(element, elements) : Value(), [&] {
-    Value pixel;
-    image = b.divide(element, pool.channels * plane);
-    if (pool.channels_last) {
-      channel = b.remainder(element, pool.channels);
-      pixel = b.remainder(b.divide(element, pool.channels), plane);
-    } else {
-      channel = b.remainder(b.divide(element, plane), pool.channels);
-      pixel = b.remainder(element, plane);
-    }
-    Position at = window.split(pixel, sizes);
-    Value value = isAdjoint() ? adjoint(at) : isMaximum() ? maximum(at).value : average(at);
+    CudaWindow::Place place =
+        window.splitElement(element, pool.channels, sizes, pool.channels_last);
+    image = place.image;
+    channel = place.channel;
+    Value value = isAdjoint()   ? adjoint(place.at)
+                  : isMaximum() ? maximum(place.at).value
+                                : average(place.at);
     if (value.getType() != computeType)
       value = b.create<arith::TruncFOp>(computeType, value);
     b.store(value, b.element(buffers.back(), storage, element), storage, 0);
