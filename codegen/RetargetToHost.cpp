@@ -204,7 +204,8 @@ void Retargeter::retarget(LLVM::LLVMFuncOp kernel) {
   kernel.setFunctionType(
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {pointer, pointer}));
   kernel.removeArgAttrsAttr();
-  kernel->setAttr(halfstep::codegen::kSharedBytes, b.getI64IntegerAttr(sharedBytes[kernel.getSymName()]));
+  kernel->setAttr(halfstep::codegen::kSharedBytes,
+                  b.getI64IntegerAttr(sharedBytes[kernel.getSymName()]));
   for (Operation *op : body)
     replace(op);
 }

@@ -17,8 +17,8 @@ struct DeviceChoice {
   uint64_t emulatorSeed = 0;
 };
 
-/// Whether a step that was compiled for CPU and CUDA runs on CUDA: where a device is named, and where
-/// there is one.
+/// Whether a step that was compiled for CPU and CUDA runs on CUDA: where a device is named, and
+/// where there is one.
 bool takesCuda(const DeviceChoice &choice);
 
 /// Makes what executes an artefact. Throws where it cannot be executed here, saying why and what

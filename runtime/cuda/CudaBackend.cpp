@@ -12,26 +12,20 @@ namespace halfstep::runtime {
 
 using namespace cuda;
 
-// What every buffer of a device begins at a multiple of: 128-bit accesses rely on 16.
-static constexpr uint64_t slotAlignment = 256;
-
 //===------------------------------------------------------------------------------------------===//
 // Getting ready
 //===------------------------------------------------------------------------------------------===//
 
 CudaBackend::CudaBackend(const std::string &name, const hs_artefact &artefact, const Api &api,
                          int device)
-    : name(name), artefact(artefact), context(api, device), state(context), arena(context),
-      slots(context), hostSlots(context), hostRecords(context), compute(makeStream(context)),
-      copies(makeStream(context)), updated(makeEvent(context)), inputs(artefact.input_count),
-      kernels(context) {
-  layOutInputs();
+    : name(name), artefact(artefact), context(api, device), inputs(context, artefact),
+      state(context), arena(context), hostRecords(context), compute(makeStream(context)),
+      updated(makeEvent(context)), kernels(context) {
   layOutRecords();
   checkDevice();
   state = allocate(context, "the state", artefact.state_bytes);
   arena = allocate(context, "activations", artefact.arena_bytes);
-  slots = allocate(context, "inputs", slotBytes);
-  hostSlots = allocateOnHost(context, slotBytes);
+  inputs.allocateMemory();
   hostRecords = allocateOnHost(context, recorded.bytes);
   std::memset(hostRecords.get(), 0, recorded.bytes);
   clearState();
@@ -43,7 +37,6 @@ CudaBackend::CudaBackend(const std::string &name, const hs_artefact &artefact, c
 
 CudaBackend::~CudaBackend() {
   // What is still running uses what is destroyed next.
-  driver().cuStreamSynchronize(copies.get());
   driver().cuStreamSynchronize(compute.get());
 }
 
@@ -58,7 +51,8 @@ void CudaBackend::checkDevice() const {
                                     " was compiled for " + architecture)
         .help("compile it with --arch sm_" + std::to_string(context.capability()));
 
-  uint64_t ofBatch = artefact.arena_bytes + slotBytes, planned = artefact.state_bytes + ofBatch;
+  uint64_t ofBatch = artefact.arena_bytes + inputs.bytes(),
+           planned = artefact.state_bytes + ofBatch;
   uint64_t free = context.freeBytes();
   if (planned <= free)
     return;
@@ -77,15 +71,6 @@ void CudaBackend::checkDevice() const {
                  ", or with --accumulate");
   }
   throw error;
-}
-
-void CudaBackend::layOutInputs() {
-  for (size_t i = 0; i < inputs.size(); ++i)
-    for (uint64_t slot = 0; slot < artefact.input_slots; ++slot) {
-      inputs[i].slots.push_back({slotBytes, makeEvent(context), makeEvent(context)});
-      uint64_t bytes = artefact.inputs[i].slice.bytes;
-      slotBytes += (bytes + slotAlignment - 1) / slotAlignment * slotAlignment;
-    }
 }
 
 void CudaBackend::layOutRecords() {
@@ -114,7 +99,7 @@ void CudaBackend::resolve(hs_program_kind kind, const hs_entry &entry) {
   for (uint32_t i = 0; i < entry.slice_count; ++i) {
     checkSlice(name, artefact, entry, entry.slices[i]);
     if (entry.slices[i].buffer >= HS_BUFFER_INPUTS)
-      inputs[entry.slices[i].buffer - HS_BUFFER_INPUTS].isReadBy[kind] = true;
+      inputs.addReader(entry.slices[i].buffer - HS_BUFFER_INPUTS, kind);
   }
   if (entry.kind == HS_GEMM) {
     if (!blas)
@@ -139,8 +124,7 @@ Address CudaBackend::address(const hs_slice &slice) const {
     return state.get() + slice.offset;
   if (slice.buffer == HS_BUFFER_ARENA)
     return arena.get() + slice.offset;
-  const Input &input = inputs[slice.buffer - HS_BUFFER_INPUTS];
-  return slots.get() + input.slots[input.bound].offset + slice.offset;
+  return inputs.address(slice.buffer - HS_BUFFER_INPUTS) + slice.offset;
 }
 
 void CudaBackend::synchronise() {
@@ -175,49 +159,6 @@ const double *CudaBackend::records(const hs_tensor &tensor) {
   check(driver().cuEventSynchronize(updated.get()), "cuEventSynchronize");
   return reinterpret_cast<const double *>(static_cast<const char *>(hostRecords.get()) +
                                           (tensor.slice.offset - recorded.offset));
-}
-
-//===------------------------------------------------------------------------------------------===//
-// Inputs
-//===------------------------------------------------------------------------------------------===//
-
-char *CudaBackend::inputSlot(size_t index, uint64_t slot) const {
-  return static_cast<char *>(hostSlots.get()) + inputs[index].slots[slot].offset;
-}
-
-void CudaBackend::bindInput(size_t index, const void *data) {
-  Input &input = inputs[index];
-  input.bound = input.isBound ? (input.bound + 1) % input.slots.size() : 0;
-  input.isBound = true;
-  Slot &slot = input.slots[input.bound];
-  check(driver().cuStreamWaitEvent(copies.get(), slot.read.get(), 0), "cuStreamWaitEvent");
-  check(driver().cuMemcpyHtoDAsync(slots.get() + slot.offset, data,
-                                   artefact.inputs[index].slice.bytes, copies.get()),
-        "cuMemcpyHtoDAsync");
-  check(driver().cuEventRecord(slot.copied.get(), copies.get()), "cuEventRecord");
-  // The host fills next what was bound longest ago.
-  Slot &oldest = input.slots[(input.bound + 1) % input.slots.size()];
-  check(driver().cuEventSynchronize(oldest.copied.get()), "cuEventSynchronize");
-}
-
-void CudaBackend::checkBound(hs_program_kind kind) const {
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].isReadBy[kind] && !inputs[i].isBound)
-      throw Error(name, std::string("input '") + artefact.inputs[i].name + "' has no data");
-}
-
-void CudaBackend::waitForInputs(hs_program_kind kind) {
-  for (Input &input : inputs)
-    if (input.isReadBy[kind])
-      check(driver().cuStreamWaitEvent(compute.get(), input.slots[input.bound].copied.get(), 0),
-            "cuStreamWaitEvent");
-}
-
-void CudaBackend::noteReads(hs_program_kind kind) {
-  for (Input &input : inputs)
-    if (input.isReadBy[kind])
-      check(driver().cuEventRecord(input.slots[input.bound].read.get(), compute.get()),
-            "cuEventRecord");
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -274,13 +215,16 @@ OwnedGraphExec CudaBackend::capture(hs_program_kind kind) {
 }
 
 GraphExec CudaBackend::graphOf(hs_program_kind kind) {
-  std::vector<uint64_t> bound;
-  for (const Input &input : inputs)
-    bound.push_back(input.isReadBy[kind] ? input.bound : 0);
-  auto found = graphs.find({kind, bound});
+  auto key = std::make_pair(kind, inputs.boundTo(kind));
+  auto found = graphs.find(key);
   if (found == graphs.end())
-    found = graphs.emplace(std::make_pair(kind, bound), capture(kind)).first;
+    found = graphs.emplace(key, capture(kind)).first;
   return found->second.get();
+}
+
+void CudaBackend::checkBound(hs_program_kind kind) const {
+  if (int64_t index = inputs.firstUnbound(kind); index >= 0)
+    throw Error(name, std::string("input '") + artefact.inputs[index].name + "' has no data");
 }
 
 void CudaBackend::run(hs_program_kind kind) {
@@ -288,16 +232,16 @@ void CudaBackend::run(hs_program_kind kind) {
   if (artefact.programs[kind].entry_count == 0)
     return;
   GraphExec graph = graphOf(kind);
-  waitForInputs(kind);
+  inputs.waitForCopies(kind, compute.get());
   check(driver().cuGraphLaunch(graph, compute.get()), "cuGraphLaunch");
-  noteReads(kind);
+  inputs.noteReads(kind, compute.get());
   if (kind == HS_UPDATE)
     check(driver().cuEventRecord(updated.get(), compute.get()), "cuEventRecord");
 }
 
 void CudaBackend::runEntries(hs_program_kind kind, const EntryVisitor &visit) {
   checkBound(kind);
-  waitForInputs(kind);
+  inputs.waitForCopies(kind, compute.get());
   const hs_program &program = artefact.programs[kind];
   for (uint64_t i = 0; i < program.entry_count; ++i) {
     const hs_entry &entry = program.entries[i];
@@ -318,7 +262,7 @@ void CudaBackend::runEntries(hs_program_kind kind, const EntryVisitor &visit) {
       fetch(&hs_use::is_written);
     });
   }
-  noteReads(kind);
+  inputs.noteReads(kind, compute.get());
   if (kind == HS_UPDATE) {
     copyRecords();
     check(driver().cuEventRecord(updated.get(), compute.get()), "cuEventRecord");

@@ -15,8 +15,8 @@
 #include "runtime/Backend.h"
 #include "runtime/cuda/Context.h"
 #include "runtime/cuda/CudaGemm.h"
+#include "runtime/cuda/InputSlots.h"
 
-#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -36,34 +36,20 @@ public:
   void clearState() override;
   const void *view(const hs_slice &slice) override;
   void write(const hs_slice &slice, const void *source) override;
-  char *inputSlot(size_t index, uint64_t slot) const override;
-  void bindInput(size_t index, const void *data) override;
+  char *inputSlot(size_t index, uint64_t slot) const override { return inputs.onHost(index, slot); }
+  void bindInput(size_t index, const void *data) override { inputs.bind(index, data); }
   void run(hs_program_kind program) override;
   void runEntries(hs_program_kind program, const EntryVisitor &visit) override;
   const double *records(const hs_tensor &tensor) override;
 
 private:
-  struct Slot {
-    uint64_t offset; ///< in the memory of all slots, of the device as of the host
-    cuda::OwnedEvent copied, read;
-  };
-  struct Input {
-    std::vector<Slot> slots;
-    std::array<bool, HS_PROGRAM_COUNT> isReadBy{};
-    uint64_t bound = 0; ///< its slot
-    bool isBound = false;
-  };
-
   void checkDevice() const;
-  void layOutInputs();
   void layOutRecords();
   void resolve(hs_program_kind kind, const hs_entry &entry);
   void loadKernels();
 
   cuda::Address address(const hs_slice &slice) const;
   void checkBound(hs_program_kind kind) const;
-  void waitForInputs(hs_program_kind kind);
-  void noteReads(hs_program_kind kind);
   cuda::GraphExec graphOf(hs_program_kind kind);
   cuda::OwnedGraphExec capture(hs_program_kind kind);
   void enqueue(const hs_entry &entry);
@@ -76,13 +62,12 @@ private:
   const std::string name;
   const hs_artefact &artefact;
   cuda::DeviceContext context;
-  cuda::OwnedMemory state, arena, slots;
-  cuda::OwnedHostMemory hostSlots, hostRecords;
-  cuda::OwnedStream compute, copies;
+  cuda::InputSlots inputs;
+  cuda::OwnedMemory state, arena;
+  cuda::OwnedHostMemory hostRecords;
+  cuda::OwnedStream compute;
   cuda::OwnedEvent updated;
-  std::vector<Input> inputs;
-  uint64_t slotBytes = 0; ///< of all slots of all inputs
-  hs_slice recorded{};    ///< from the first tensor of records to the last
+  hs_slice recorded{}; ///< from the first tensor of records to the last
   std::map<std::pair<uint64_t, uint64_t>, std::vector<char>> views; ///< by buffer and offset
 
   cuda::OwnedModule kernels;

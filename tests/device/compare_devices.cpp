@@ -3,9 +3,9 @@
 //   compare_devices EXECUTABLE DEVICE NAME=FILE...
 //
 // Runs a training step of a CUDA executable on the emulated device, then on DEVICE, each entry of
-// which finds what the emulated one found, and compares what they leave. Prints the entries in which
-// they differ, and fails where that is more than rounding: sums in another order, and the functions
-// of libdevice. On "emulate", the same device with another seed, nothing may differ.
+// which finds what the emulated one found, and compares what they leave. Prints the entries in
+// which they differ, and fails where that is more than rounding: sums in another order, and the
+// functions of libdevice. On "emulate", the same device with another seed, nothing may differ.
 //
 //===------------------------------------------------------------------------------------------===//
 
@@ -98,9 +98,7 @@ double difference(uint32_t type, const std::vector<char> &x, const std::vector<c
 }
 
 /// Two roundings of a result of that type, or what reordered sums of f32 may add.
-double bound(uint32_t type) {
-  return type == HS_F16 ? 0x1p-10 : type == HS_BF16 ? 0x1p-7 : 1e-5;
-}
+double bound(uint32_t type) { return type == HS_F16 ? 0x1p-10 : type == HS_BF16 ? 0x1p-7 : 1e-5; }
 
 int compare(const std::string &executable, const std::string &device,
             const std::vector<std::string> &data) {
