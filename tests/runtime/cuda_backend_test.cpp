@@ -1,0 +1,147 @@
+//===- cuda_backend_test.cpp - Walking tables on an emulated device ---------------------------===//
+
+#include "EmulatedCudaTest.h"
+
+#include "runtime/cuda/CudaBackend.h"
+
+using namespace halfstep::tests;
+
+namespace {
+
+// buffer 0 = 10 * buffer 0 + buffer 1
+void appendDigit(void *const *parameters, hs_emulated_thread *self) {
+  auto *target = static_cast<int64_t *>(parameters[0]);
+  store(self, target, 10 * load(self, target) + load(self, static_cast<int64_t *>(parameters[1])));
+}
+const hs_emulated_function functions[] = {{"append_digit", appendDigit, 0, "the node"}};
+const char ptx[] =
+    ".version 7.0\n.target sm_80\n.visible .entry append_digit(\n.param .u64 .ptr .global a,\n"
+    ".param .u64 .ptr .global b\n)\n.maxntid 32, 1, 1\n{\nret;\n}\n";
+
+const hs_slice stateWord = {HS_BUFFER_STATE, 64, 8}, arenaWord = {HS_BUFFER_ARENA, 128, 8},
+               inputWord = {HS_BUFFER_INPUTS, 16, 8}, recordWords = {HS_BUFFER_STATE, 512, 512};
+const hs_grid oneThread = {"append_digit", 1, 1};
+const hs_use readWord = {HS_I64, 1, 0, 0}, writtenWord = {HS_I64, 0, 1, 0},
+             updatedWord = {HS_I64, 1, 1, 0};
+
+/// An artefact over 4 KiB of state and of arena and one input of 256 bytes: `micro` appends the
+/// input's word to the state's, `update` copies that to the records.
+struct Table {
+  const hs_cuda_code code = {"sm_80", ptx, 1, functions};
+  hs_slice copy[2] = {arenaWord, inputWord}, append[2] = {stateWord, arenaWord},
+           note[2] = {{HS_BUFFER_STATE, 512, 8}, stateWord};
+  hs_use copyUses[2] = {writtenWord, readWord}, appendUses[2] = {updatedWord, readWord};
+  std::vector<hs_entry> micro = {{HS_COPY, 2, copy, nullptr, "copy", "", copyUses},
+                                 {HS_GRID, 2, append, &oneThread, "append", "", appendUses}},
+                        update = {{HS_COPY, 2, note, nullptr, "note", "", copyUses}};
+  int64_t shape[2] = {4, 8};
+  hs_tensor input{}, record{};
+  hs_artefact artefact{};
+
+  explicit Table(uint64_t slots = 2) {
+    input.name = "x";
+    input.rank = 2;
+    input.shape = shape;
+    input.slice = {HS_BUFFER_INPUTS, 0, 256};
+    record.name = "loss";
+    record.role = HS_RECORD;
+    record.slice = recordWords;
+    artefact.input_count = artefact.tensor_count = artefact.micro_batches = 1;
+    artefact.inputs = &input;
+    artefact.tensors = &record;
+    artefact.state_bytes = artefact.arena_bytes = 4096;
+    artefact.input_slots = slots;
+    artefact.cuda = &code;
+  }
+
+  std::unique_ptr<CudaBackend> backend(uint64_t seed = 0, uint64_t memory = uint64_t(1) << 30) {
+    artefact.programs[HS_MICRO] = {micro.size(), micro.data()};
+    artefact.programs[HS_UPDATE] = {update.size(), update.data()};
+    Api api = emulatedCuda(functions, 1, seed);
+    setEmulatedMemory(memory);
+    return std::make_unique<CudaBackend>("test", artefact, api, 0);
+  }
+};
+
+int64_t word(CudaBackend &backend) {
+  return *static_cast<const int64_t *>(backend.view(stateWord));
+}
+
+/// The host fills a slot again as soon as it may, and reads records without waiting for more.
+TEST(CudaBackend, OrdersCopiesProgramsAndRecordsInEveryOrderThatIsPossible) {
+  for (uint64_t slots : {1, 2, 3})
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      Table table(slots);
+      auto backend = table.backend(seed);
+      int64_t expected = 0;
+      for (int64_t i = 1; i <= 9; ++i) {
+        char *slot = backend->inputSlot(0, uint64_t(i) % slots);
+        std::memcpy(slot + inputWord.offset, &i, sizeof i);
+        backend->bindInput(0, slot);
+        backend->run(HS_MICRO);
+        backend->run(HS_UPDATE);
+        expected = 10 * expected + i;
+        if (i % 3 == 0) {
+          int64_t recorded;
+          std::memcpy(&recorded, backend->records(table.record), sizeof recorded);
+          ASSERT_EQ(recorded, expected) << slots << " slots, seed " << seed;
+        }
+      }
+      ASSERT_EQ(word(*backend), 123456789) << slots << " slots, seed " << seed;
+    }
+}
+
+TEST(CudaBackend, KeepsAnInputThatIsBoundOnce) {
+  Table table;
+  auto backend = table.backend();
+  EXPECT_ERROR(backend->run(HS_MICRO), "test: input 'x' has no data");
+  int64_t data[32] = {0, 0, 3};
+  backend->bindInput(0, data);
+  for (int i = 0; i < 3; ++i)
+    backend->run(HS_MICRO);
+  EXPECT_EQ(word(*backend), 333);
+  backend->clearState();
+  EXPECT_EQ(word(*backend), 0);
+  int64_t seven = 7;
+  backend->write(stateWord, &seven);
+  backend->run(HS_MICRO);
+  EXPECT_EQ(word(*backend), 73);
+}
+
+TEST(CudaBackend, ShowsWhatEachEntryFindsAndLeaves) {
+  Table table;
+  auto backend = table.backend();
+  int64_t data[32] = {0, 0, 4};
+  backend->bindInput(0, data);
+  std::vector<int64_t> seen;
+  backend->runEntries(HS_MICRO, [&](const hs_entry &, void *const *buffers, auto run) {
+    seen.push_back(*static_cast<int64_t *>(buffers[1]));
+    run();
+    seen.push_back(*static_cast<int64_t *>(buffers[0]));
+  });
+  EXPECT_EQ(seen, std::vector<int64_t>({4, 4, 4, 4}));
+}
+
+TEST(CudaBackend, ComparesThePlanWithFreeMemory) {
+  Table table;
+  table.artefact.arena_bytes = 80 << 20; // for a batch of 4
+  EXPECT_ERROR(table.backend(0, 50 << 20), "the plan needs 84 MB; 53 MB are free");
+  EXPECT_ERROR(table.backend(0, 50 << 20), "compile it with --batch 2");
+}
+
+TEST(CudaBackend, RefusesWhatTheDeviceCannotRun) {
+  {
+    Table table;
+    const hs_cuda_code code = {"sm_100", ptx, 1, functions};
+    table.artefact.cuda = &code;
+    EXPECT_ERROR(table.backend(), "is sm_90; test was compiled for sm_100");
+  }
+  Table table;
+  table.micro[0].kind = HS_CONV;
+  EXPECT_ERROR(table.backend(), "entry 'copy' is of a kind that CUDA has not");
+  table.micro[0].kind = HS_COPY;
+  table.copy[0].offset = 4096;
+  EXPECT_ERROR(table.backend(), "entry 'copy' reaches outside its buffer");
+}
+
+} // namespace
