@@ -175,6 +175,29 @@ static FailureOr<CudaKernels> emitCudaKernels(ModuleOp module, ArrayRef<SharedKe
   return result;
 }
 
+/// How many bytes a kernel is given with each of its buffers: by the entry that gives most. A
+/// result in place of an argument is not a buffer of its own.
+static SmallVector<int64_t> givenBytes(const SharedKernel &shared) {
+  auto group = dyn_cast<kernel::GroupOp>(shared.kernel);
+  SmallVector<int64_t> bytes;
+  for (Operation *entry : shared.entries) {
+    auto slices = entry->getAttrOfType<ArrayAttr>("slices");
+    if (!slices)
+      continue; // what is no table yet is refused where the table is written
+    size_t buffer = 0;
+    for (auto [i, slice] : llvm::enumerate(slices.getAsRange<table::SliceAttr>())) {
+      size_t arguments = entry->getNumOperands(), result = i - arguments;
+      if (group && i >= arguments && result < group.getOuts().size() &&
+          group.getOuts()[result] < int64_t(arguments))
+        continue;
+      bytes.resize(std::max(bytes.size(), buffer + 1));
+      bytes[buffer] = std::max<int64_t>(bytes[buffer], slice.getBytes());
+      ++buffer;
+    }
+  }
+  return bytes;
+}
+
 /// The functions of an emulated device, as an array of hs_emulated_function.
 static FailureOr<llvm::Constant *> emulate(CudaKernels &cuda, ArrayRef<SharedKernel> kernels,
                                            KernelCode &result, llvm::LLVMContext &context) {
@@ -192,7 +215,8 @@ static FailureOr<llvm::Constant *> emulate(CudaKernels &cuda, ArrayRef<SharedKer
     auto sharedBytes =
         cuda.code->lookupSymbol(shared.name)->getAttrOfType<IntegerAttr>(kSharedBytes);
     functions.push_back(c.structure({c.string(shared.name), function, c.i64(sharedBytes.getInt()),
-                                     c.string(nodeNames(shared.entries.front()->getLoc()))}));
+                                     c.string(nodeNames(shared.entries.front()->getLoc())),
+                                     c.array(givenBytes(shared))}));
   }
   return c.array(functions);
 }

@@ -53,6 +53,8 @@ typedef struct hs_emulated_function {
   hs_emulated_kernel kernel;
   uint64_t shared_bytes; /* that it declares; a launch may give more, which lie behind */
   const char *nodes;     /* the ONNX nodes that it computes, for messages; may be null */
+  /* How much it may touch behind each of its pointers; null: whatever memory is there. */
+  const uint64_t *parameter_bytes;
 } hs_emulated_function;
 
 #ifdef __cplusplus

@@ -55,6 +55,14 @@ void DeviceContext::check(Result result, const char *call) const {
                           std::to_string(result) + ")");
 }
 
+void DeviceContext::finish(Stream stream) const {
+  try {
+    driver().cuStreamSynchronize(stream);
+  } catch (const Error &) {
+    // A fault that an emulated device finds in work that nobody waits for any more.
+  }
+}
+
 OwnedMemory allocate(const DeviceContext &context, const std::string &what, uint64_t bytes) {
   OwnedMemory memory(context);
   Result result = context.driver().cuMemAlloc(memory.target(), std::max<uint64_t>(bytes, 1));

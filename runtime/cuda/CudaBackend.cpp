@@ -37,7 +37,7 @@ CudaBackend::CudaBackend(const std::string &name, const hs_artefact &artefact, c
 
 CudaBackend::~CudaBackend() {
   // What is still running uses what is destroyed next.
-  driver().cuStreamSynchronize(compute.get());
+  context.finish(compute.get());
 }
 
 /// Throws where the device is older than what the kernels are for, or the plan does not fit.

@@ -20,7 +20,7 @@ InputSlots::InputSlots(const DeviceContext &context, const hs_artefact &artefact
 
 InputSlots::~InputSlots() {
   // Copies use what is destroyed next.
-  context.driver().cuStreamSynchronize(copies.get());
+  context.finish(copies.get());
 }
 
 void InputSlots::allocateMemory() {

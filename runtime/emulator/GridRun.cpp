@@ -28,6 +28,7 @@ void GridRun::run(const hs_emulated_function &function, const std::vector<void *
   this->parameters = &parameters;
   sharedBytes = function.shared_bytes + dynamicSharedBytes;
   prepare(threadCount);
+  noteReach();
   lines.fill({});
   globalTouches.clear();
   epoch = 0;
@@ -77,6 +78,42 @@ void GridRun::prepare(uint32_t threadCount) {
     };
     setWarpOperations(thread);
   }
+}
+
+/// Works out where the kernel may touch memory: ranges that do not overlap.
+void GridRun::noteReach() {
+  reach.clear();
+  if (!function->parameter_bytes)
+    return;
+  for (size_t i = 0; i < parameters->size(); ++i) {
+    uintptr_t begin = uintptr_t((*parameters)[i]), end = begin + function->parameter_bytes[i];
+    auto next = reach.upper_bound(begin);
+    if (next != reach.begin() && std::prev(next)->second >= begin)
+      begin = (--next)->first;
+    for (; next != reach.end() && next->first <= end; next = reach.erase(next))
+      end = std::max(end, next->second);
+    reach[begin] = end;
+  }
+}
+
+/// Leaves of a page only what the kernel may touch around the address.
+void GridRun::narrow(Line &line, uintptr_t address) const {
+  uintptr_t page = line.number * TouchMap::pageBytes;
+  auto above = reach.upper_bound(address);
+  if (above == reach.begin()) {
+    line.page.end = 0;
+    return;
+  }
+  auto [begin, end] = *std::prev(above);
+  line.page.begin = uint32_t(std::max(page + line.page.begin, begin) - page);
+  line.page.end = uint32_t(std::max(page, std::min(page + line.page.end, end)) - page);
+}
+
+bool GridRun::isInReach(uintptr_t begin, uintptr_t end) const {
+  if (!function->parameter_bytes)
+    return true;
+  auto above = reach.upper_bound(begin);
+  return above != reach.begin() && end <= std::prev(above)->second;
 }
 
 void GridRun::runBlock(uint32_t block) {
@@ -201,6 +238,8 @@ GridRun::Line &GridRun::line(uintptr_t address) {
   } else {
     line.page = memory.page(begin);
     line.touches = line.page.isWritten ? &globalTouches.page(begin) : nullptr;
+    if (function->parameter_bytes)
+      narrow(line, address);
   }
   return line;
 }
@@ -257,9 +296,12 @@ std::string GridRun::problemOf(Thread &thread, const void *address, uint32_t byt
       return "reads shared memory that was never written";
   } else if (std::string what = memory.checkAccess(address, bytes, isStore); !what.empty()) {
     return what;
+  } else if (!isInReach(at, end)) {
+    return "is beyond what the kernel was given";
   }
   while (at < end) {
     uintptr_t next = std::min(end, (at / TouchMap::pageBytes + 1) * TouchMap::pageBytes);
+    line(at).number = ~uintptr_t(0); // to look at the page again, around this address
     auto other = line(at).touches->touch(at % TouchMap::pageBytes, uint32_t(next - at),
                                          thread.toucher, isStore);
     if (other)

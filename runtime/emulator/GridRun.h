@@ -16,6 +16,7 @@
 #include "runtime/emulator/TouchMap.h"
 
 #include <array>
+#include <map>
 #include <random>
 
 namespace halfstep::runtime {
@@ -66,6 +67,9 @@ private:
   };
 
   void prepare(uint32_t threadCount);
+  void noteReach();
+  void narrow(Line &line, uintptr_t address) const;
+  bool isInReach(uintptr_t begin, uintptr_t end) const;
   void runBlock(uint32_t block);
   void runWarp(uint32_t first, uint32_t end);
   void checkMembers(const Thread &thread, uint32_t first, uint32_t end);
@@ -103,6 +107,7 @@ private:
   const std::vector<void *> *parameters = nullptr;
   std::vector<Thread> threads;
   std::unique_ptr<Memory> stacks, shared;
+  std::map<uintptr_t, uintptr_t> reach; // from where to where the kernel may touch memory
   uint64_t sharedBytes = 0;
   WrittenMap sharedWritten{0};
   TouchMap sharedTouches, globalTouches;

@@ -41,7 +41,7 @@ void EmulatedModule::launch(llvm::StringRef name, ArrayRef<void *> addresses,
                             runtime::GridRun &device) const {
   const Function &function = functions.find(name)->second;
   std::string terminated = name.str();
-  device.run({terminated.c_str(), function.kernel, function.sharedBytes, nullptr},
+  device.run({terminated.c_str(), function.kernel, function.sharedBytes, nullptr, nullptr},
              {addresses.begin(), addresses.end()}, function.grid.blocks, function.grid.threads);
 }
 

@@ -25,9 +25,9 @@ void useShared(void *const *, hs_emulated_thread *self) {
 class Driver : public EmulatedCudaTest {
 protected:
   Driver()
-      : EmulatedCudaTest({{"add_one", addOne, 0, "Add_0"},
-                          {"use_shared", useShared, 64, nullptr},
-                          {"greedy", useShared, 49153, nullptr}}) {}
+      : EmulatedCudaTest({{"add_one", addOne, 0, "Add_0", nullptr},
+                          {"use_shared", useShared, 64, nullptr, nullptr},
+                          {"greedy", useShared, 49153, nullptr, nullptr}}) {}
 };
 
 TEST_F(Driver, WantsInitialisationAndContext) {
@@ -147,6 +147,60 @@ TEST_F(Driver, KnowsDestroyedHandles) {
   EXPECT_EQ(driver.cuEventRecord(event, nullptr), errorInvalidHandle);
   EXPECT_EQ(driver.cuEventSynchronize(event), errorInvalidHandle);
   EXPECT_EQ(driver.cuStreamWaitEvent(nullptr, event, 0), errorInvalidHandle);
+}
+
+TEST_F(Driver, WantsAPlaceForItsResults) {
+  Function function = loadFunction("use_shared", 0);
+  Stream stream = createStream();
+  Module module = nullptr;
+  Address address = 0;
+  int option = jitErrorLogBuffer;
+  char name[4];
+  void *value = nullptr;
+  size_t bytes = 0;
+  const char *ptx = ".version 7.0 .target sm_80 .visible .entry use_shared() { ret; }";
+  ASSERT_EQ(driver.cuModuleLoadDataEx(&module, ptx, 0, nullptr, nullptr), success);
+  for (Result result :
+       {driver.cuDeviceGetCount(nullptr),
+        driver.cuDeviceGet(nullptr, 0),
+        driver.cuDeviceGetName(nullptr, 4, 0),
+        driver.cuDeviceGetName(name, 0, 0),
+        driver.cuDeviceGetAttribute(nullptr, attributeMaxGridDimX, 0),
+        driver.cuDevicePrimaryCtxRetain(nullptr, 0),
+        driver.cuMemGetInfo(nullptr, &bytes),
+        driver.cuMemGetInfo(&bytes, nullptr),
+        driver.cuMemAlloc(nullptr, 4),
+        driver.cuMemHostAlloc(nullptr, 4, 0),
+        driver.cuMemHostAlloc(&value, 0, 0),
+        driver.cuMemHostAlloc(&value, 4, 8),
+        driver.cuStreamCreate(nullptr, 0),
+        driver.cuEventCreate(nullptr, 0),
+        driver.cuModuleLoadDataEx(nullptr, ptx, 0, nullptr, nullptr),
+        driver.cuModuleLoadDataEx(&module, nullptr, 0, nullptr, nullptr),
+        driver.cuModuleLoadDataEx(&module, ptx, 1, nullptr, &value),
+        driver.cuModuleLoadDataEx(&module, ptx, 1, &option, nullptr),
+        driver.cuModuleGetFunction(nullptr, module, "use_shared"),
+        driver.cuModuleGetFunction(&function, module, nullptr),
+        driver.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, &value)})
+    EXPECT_EQ(result, errorInvalidValue);
+  for (Result result : {driver.cuDeviceGetName(name, 1, 1),
+                        driver.cuDeviceGetAttribute(&option, attributeMaxGridDimX, 1),
+                        driver.cuDevicePrimaryCtxRelease(1)})
+    EXPECT_EQ(result, errorInvalidDevice);
+  EXPECT_EQ(driver.cuMemFree(0), success);
+  EXPECT_EQ(driver.cuMemAlloc(&address, 4), success);
+}
+
+TEST_F(Driver, ChecksTheNumberOfItsContexts) {
+  Context context = nullptr;
+  Address address = 0;
+  ASSERT_EQ(driver.cuDevicePrimaryCtxRetain(&context, 0), success); // twice now
+  EXPECT_EQ(driver.cuDevicePrimaryCtxRelease(0), success);
+  EXPECT_EQ(driver.cuMemAlloc(&address, 4), success);
+  EXPECT_EQ(driver.cuCtxSetCurrent(nullptr), success);
+  EXPECT_EQ(driver.cuMemAlloc(&address, 4), errorInvalidContext);
+  EXPECT_EQ(driver.cuCtxSetCurrent(context), success);
+  EXPECT_EQ(driver.cuMemAlloc(&address, 4), success);
 }
 
 TEST_F(Driver, LoadsWhatTheExecutableHas) {

@@ -22,6 +22,10 @@ template <int shift> void copyShifted(void *const *parameters, hs_emulated_threa
   store(self, floats(parameters[1]) + indexOf(self),
         load(self, floats(parameters[0]) + int(indexOf(self)) + shift));
 }
+/// y[i - 1] = 1
+void storePrevious(void *const *parameters, hs_emulated_thread *self) {
+  store(self, floats(parameters[0]) + int(indexOf(self)) - 1, 1.0f);
+}
 void loadUnaligned(void *const *parameters, hs_emulated_thread *self) {
   const char *address = static_cast<const char *>(parameters[0]);
   load(self, reinterpret_cast<const float *>(address + 2));
@@ -40,6 +44,19 @@ void readOtherBlock(void *const *parameters, hs_emulated_thread *self) {
   else
     load(self, floats(parameters[0]));
 }
+/// The same with all threads of each block at a barrier before.
+void readOtherBlockBehindBarrier(void *const *parameters, hs_emulated_thread *self) {
+  self->barrier(self);
+  readOtherBlock(parameters, self);
+}
+/// Both blocks read, and behind a barrier one writes.
+void overwriteOtherBlocksRead(void *const *parameters, hs_emulated_thread *self) {
+  if (self->thread == 0)
+    load(self, floats(parameters[0]));
+  self->barrier(self);
+  if (self->thread == 0 && self->block == 1)
+    store(self, floats(parameters[0]), 1.0f);
+}
 /// y[i] = x[255 - i], through shared memory.
 template <bool withBarrier> void reverse(void *const *parameters, hs_emulated_thread *self) {
   float *tile = reinterpret_cast<float *>(self->shared);
@@ -56,6 +73,17 @@ template <uint32_t members> void reverseWarp(void *const *parameters, hs_emulate
   if (members)
     self->sync(self, members);
   store(self, floats(parameters[1]) + indexOf(self), load(self, tile + (self->thread ^ 31)));
+}
+/// The second warp reads what the first wrote; each is synchronised, for itself.
+void exchangeWarps(void *const *, hs_emulated_thread *self) {
+  float *tile = reinterpret_cast<float *>(self->shared);
+  store(self, tile + self->thread, 1.0f);
+  self->barrier(self);
+  if (self->thread < 32)
+    store(self, tile + self->thread, 2.0f);
+  self->sync(self, ~uint32_t(0));
+  if (self->thread >= 32)
+    load(self, tile + self->thread - 32);
 }
 /// Overwrites what other lanes have read, with or without a barrier between.
 template <bool withBarrier> void overwriteRead(void *const *parameters, hs_emulated_thread *self) {
@@ -98,20 +126,23 @@ void askOtherWarp(void *const *, hs_emulated_thread *self) {
   self->exchange(self, ~uint32_t(0), 0, 32);
 }
 void exchangeWithoutItself(void *const *, hs_emulated_thread *self) {
-  if (self->thread < 4)
-    self->exchange(self, 14, 0, 0);
+  if (self->thread < 2) // lane 1 is the only member, and gives its value to lane 0
+    self->exchange(self, 2, 0, self->thread == 0);
 }
 void readUnwrittenShared(void *const *, hs_emulated_thread *self) {
   load(self, reinterpret_cast<const float *>(self->shared));
 }
+void readSharedOfOtherBlock(void *const *, hs_emulated_thread *self) {
+  float *value = reinterpret_cast<float *>(self->shared);
+  if (self->block == 0)
+    store(self, value + self->thread, 1.0f);
+  load(self, value + self->thread);
+}
 void exceedShared(void *const *, hs_emulated_thread *self) {
   store(self, reinterpret_cast<float *>(self->shared) + blockSize + self->thread, 1.0f);
 }
+/// Writes where 64 KiB of the stack would end.
 void useMuchStack(void *const *, hs_emulated_thread *self) {
-  volatile char large[63 << 10];
-  for (size_t i = 0; i < sizeof large; i += 64)
-    large[i] = 0;
-  (void)large[self->thread];
   if (self->thread == 1)
     std::memset(static_cast<char *>(__builtin_frame_address(0)) - (64 << 10), 0, 2 << 10);
 }
@@ -140,36 +171,46 @@ void storeAcrossPage(void *const *parameters, hs_emulated_thread *self) {
     load(self, reinterpret_cast<const float *>(page));
 }
 
+// Of the parameters of "copy_given" and "copy_next_given".
+constexpr uint64_t given[] = {64 * sizeof(float), 64 * sizeof(float)};
 constexpr uint64_t tile = blockSize * sizeof(float);
 
 class Kernel : public EmulatedCudaTest {
 protected:
   Kernel()
-      : EmulatedCudaTest({{"copy", copyShifted<0>, 0, "Relu_7, Add_8"},
-                          {"copy_next", copyShifted<1>, 0, "Relu_7, Add_8"},
-                          {"copy_previous", copyShifted<-1>, 0, nullptr},
-                          {"load_unaligned", loadUnaligned, 0, nullptr},
-                          {"store_to_one", storeToOne, 0, nullptr},
-                          {"read_other_block", readOtherBlock, 0, nullptr},
-                          {"reverse", reverse<true>, tile, nullptr},
-                          {"reverse_racing", reverse<false>, tile, nullptr},
-                          {"reverse_warp", reverseWarp<~uint32_t(0)>, tile, nullptr},
-                          {"reverse_warp_racing", reverseWarp<0>, tile, nullptr},
-                          {"overwrite_read", overwriteRead<true>, tile, nullptr},
-                          {"overwrite_read_racing", overwriteRead<false>, tile, nullptr},
-                          {"diverge_at_barrier", divergeAtBarrier, 0, nullptr},
-                          {"sum_lanes", sumLanes, 0, nullptr},
-                          {"diverge_at_exchange", divergeAtExchange, 0, nullptr},
-                          {"ask_stranger", askStranger, 0, nullptr},
-                          {"ask_other_warp", askOtherWarp, 0, nullptr},
-                          {"exchange_without_itself", exchangeWithoutItself, 0, nullptr},
-                          {"read_unwritten_shared", readUnwrittenShared, tile, nullptr},
-                          {"exceed_shared", exceedShared, tile, nullptr},
-                          {"use_much_stack", useMuchStack, 0, nullptr},
-                          {"store_bytes", storeBytes, 0, nullptr},
-                          {"split_vector", splitVector<true>, 0, nullptr},
-                          {"split_vector_racing", splitVector<false>, 0, nullptr},
-                          {"store_across_page", storeAcrossPage, 0, nullptr}}) {}
+      : EmulatedCudaTest(
+            {{"copy", copyShifted<0>, 0, "Relu_7, Add_8", nullptr},
+             {"copy_next", copyShifted<1>, 0, "Relu_7, Add_8", nullptr},
+             {"copy_given", copyShifted<0>, 0, nullptr, given},
+             {"copy_next_given", copyShifted<1>, 0, nullptr, given},
+             {"copy_previous", copyShifted<-1>, 0, nullptr, nullptr},
+             {"store_previous", storePrevious, 0, nullptr, nullptr},
+             {"load_unaligned", loadUnaligned, 0, nullptr, nullptr},
+             {"store_to_one", storeToOne, 0, nullptr, nullptr},
+             {"read_other_block", readOtherBlock, 0, nullptr, nullptr},
+             {"read_other_block_behind_barrier", readOtherBlockBehindBarrier, 0, nullptr, nullptr},
+             {"overwrite_other_blocks_read", overwriteOtherBlocksRead, 0, nullptr, nullptr},
+             {"exchange_warps", exchangeWarps, tile, nullptr, nullptr},
+             {"read_shared_of_other_block", readSharedOfOtherBlock, tile, nullptr, nullptr},
+             {"reverse", reverse<true>, tile, nullptr, nullptr},
+             {"reverse_racing", reverse<false>, tile, nullptr, nullptr},
+             {"reverse_warp", reverseWarp<~uint32_t(0)>, tile, nullptr, nullptr},
+             {"reverse_warp_racing", reverseWarp<0>, tile, nullptr, nullptr},
+             {"overwrite_read", overwriteRead<true>, tile, nullptr, nullptr},
+             {"overwrite_read_racing", overwriteRead<false>, tile, nullptr, nullptr},
+             {"diverge_at_barrier", divergeAtBarrier, 0, nullptr, nullptr},
+             {"sum_lanes", sumLanes, 0, nullptr, nullptr},
+             {"diverge_at_exchange", divergeAtExchange, 0, nullptr, nullptr},
+             {"ask_stranger", askStranger, 0, nullptr, nullptr},
+             {"ask_other_warp", askOtherWarp, 0, nullptr, nullptr},
+             {"exchange_without_itself", exchangeWithoutItself, 0, nullptr, nullptr},
+             {"read_unwritten_shared", readUnwrittenShared, tile, nullptr, nullptr},
+             {"exceed_shared", exceedShared, tile, nullptr, nullptr},
+             {"use_much_stack", useMuchStack, 0, nullptr, nullptr},
+             {"store_bytes", storeBytes, 0, nullptr, nullptr},
+             {"split_vector", splitVector<true>, 0, nullptr, nullptr},
+             {"split_vector_racing", splitVector<false>, 0, nullptr, nullptr},
+             {"store_across_page", storeAcrossPage, 0, nullptr, nullptr}}) {}
 
   /// What is wrong with a launch on `arguments`; "" if nothing is.
   std::string run(const std::string &name, unsigned blocks, std::vector<const void *> arguments) {
@@ -207,11 +248,30 @@ TEST_F(Kernel, ReadsBeforeAnAllocation) {
   EXPECT_TRUE(has(error, "(parameter 0 - 4) that is to no device memory")) << error;
 }
 
+TEST_F(Kernel, WritesBeforeAnAllocation) {
+  std::string error = run("store_previous", 4, {allocate(256)});
+  EXPECT_TRUE(has(error, "(parameter 0 - 4) that is to no device memory")) << error;
+}
+
 TEST_F(Kernel, WritesBeyondAnAllocation) {
   float *x = upload(std::vector<float>(256, 1.0f)), *y = allocate(255);
   std::string error = run("copy", 4, {x, y});
   EXPECT_TRUE(has(error, "block 3, thread 63 makes a store of 4 bytes")) << error;
   EXPECT_TRUE(has(error, "(parameter 1 + 1020)")) << error;
+}
+
+// Within the allocation, but not within what the kernel is given of it.
+TEST_F(Kernel, WritesBeyondItsSlice) {
+  for (size_t gap : {64, 128, 2048}) { // from one slice to the next, in a page and across
+    restart(1);
+    float *arena = upload(std::vector<float>(8192, 1.0f));
+    EXPECT_EQ(run("copy_given", 1, {arena, arena + gap}), "");
+    EXPECT_EQ(run("copy_given", 1, {arena + gap, arena}), "");
+    EXPECT_EQ(run("copy_given", 1, {arena + gap, arena + gap}), "");
+    std::string error = run("copy_next_given", 1, {arena + gap, arena});
+    EXPECT_TRUE(has(error, "(parameter 0 + 256) that is beyond what the kernel was given"))
+        << error;
+  }
 }
 
 TEST_F(Kernel, ReachesAcrossTheEndOfAnAllocation) {
@@ -257,6 +317,11 @@ TEST_F(Kernel, HasRacesBetweenBlocks) {
     restart(seed);
     y = upload(std::vector<float>(64, 0.0f));
     EXPECT_TRUE(has(run("read_other_block", 2, {y}), "races with block"));
+    for (const char *name : {"read_other_block_behind_barrier", "overwrite_other_blocks_read"}) {
+      restart(seed);
+      y = upload(std::vector<float>(64, 0.0f));
+      EXPECT_TRUE(has(run(name, 2, {y}), "races with block")) << name;
+    }
   }
 }
 
@@ -272,6 +337,10 @@ TEST_F(Kernel, HasRacesWithoutABarrier) {
     y = allocate(256);
     std::string error = run(std::string(name) + "_racing", 4, {x, y});
     EXPECT_TRUE(has(error, "races with block") || has(error, "never written")) << name << error;
+  }
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    restart(seed);
+    EXPECT_TRUE(has(run("exchange_warps", 1, {}), "races with block 0"));
   }
 }
 
@@ -315,6 +384,11 @@ TEST_F(Kernel, ExchangesBetweenLanes) {
 TEST_F(Kernel, MisusesSharedMemory) {
   std::string error = run("read_unwritten_shared", 1, {});
   EXPECT_TRUE(has(error, "reads shared memory that was never written")) << error;
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    restart(seed);
+    error = run("read_shared_of_other_block", 2, {});
+    EXPECT_TRUE(has(error, "block 1") && has(error, "shared memory that was never written"));
+  }
   restart(1);
   error = run("exceed_shared", 1, {});
   EXPECT_TRUE(has(error, "(shared memory + ") &&

@@ -6,6 +6,8 @@
 
 #include "EmulatedCudaTest.h"
 
+#include "runtime/emulator/AccessHistory.h"
+
 #include <thread>
 
 using namespace halfstep::tests;
@@ -22,7 +24,7 @@ void addOne(void *const *parameters, hs_emulated_thread *self) {
 
 class Order : public EmulatedCudaTest {
 protected:
-  Order() : EmulatedCudaTest({{"add_one", addOne, 0, nullptr}}) { start(1); }
+  Order() : EmulatedCudaTest({{"add_one", addOne, 0, nullptr, nullptr}}) { start(1); }
 
   void start(uint64_t seed) {
     restart(seed);
@@ -65,6 +67,19 @@ TEST_F(Order, RunsNothingBeforeTheHostWaits) {
   synchronise(copies);
   synchronise(compute);
   EXPECT_EQ(host[0], 1.0f);
+}
+
+TEST_F(Order, RunsNowAndThenWhatNobodyWaitsFor) {
+  int ran = 0;
+  FOR_EACH_SEED {
+    toHost(host, x, copies);
+    for (int i = 0; i < 4; ++i)
+      add(x, y, compute);
+    synchronise(compute);
+    ran += host[0] == 1.0f;
+  }
+  EXPECT_GT(ran, 0);
+  EXPECT_LT(ran, 16);
 }
 
 TEST_F(Order, EventsOrderStreams) {
@@ -212,6 +227,46 @@ TEST_F(Order, CopiesToAndFromOneHostBufferInTwoStreams) {
   }
 }
 
+TEST_F(Order, ReadsAndWritesOneHostBufferInTwoStreams) {
+  FOR_EACH_SEED {
+    toDevice(x, host, copies);
+    toHost(host, y, compute);
+    EXPECT_ERROR((driver.cuStreamSynchronize(compute), driver.cuStreamSynchronize(copies)),
+                 "no event orders the two");
+  }
+}
+
+TEST_F(Order, CopiesOnTheDeviceAreOrderedToo) {
+  FOR_EACH_SEED { // one writes what the kernel reads
+    ASSERT_EQ(driver.cuMemcpyDtoDAsync(at(x), at(y), bytes, copies), success);
+    float *z = allocate(blockSize);
+    add(x, z, compute);
+    EXPECT_ERROR((driver.cuStreamSynchronize(compute), driver.cuStreamSynchronize(copies)),
+                 "no event orders the two");
+  }
+  FOR_EACH_SEED { // and one reads what it writes
+    float *z = allocate(blockSize);
+    ASSERT_EQ(driver.cuMemcpyDtoDAsync(at(z), at(y), bytes, copies), success);
+    add(x, y, compute);
+    EXPECT_ERROR((driver.cuStreamSynchronize(compute), driver.cuStreamSynchronize(copies)),
+                 "no event orders the two");
+  }
+}
+
+TEST_F(Order, CopiesFromWhereItCopiedTo) {
+  toHost(host, x, compute);
+  toDevice(y, host, compute);
+  synchronise(compute);
+  EXPECT_EQ(download(y, blockSize, compute)[0], 1.0f);
+  toHost(host, y, compute);
+  EXPECT_TRUE(host[0] != host[0]); // no copy is to read it any more
+}
+
+TEST_F(Order, PageLockedMemoryIsUndefinedAtFirst) {
+  float *fresh = allocatePinned(4);
+  EXPECT_TRUE(fresh[3] != fresh[3]);
+}
+
 TEST_F(Order, CopiesWhatWasNeverWritten) {
   float *fresh = allocate(blockSize), *second = allocate(blockSize);
   ASSERT_EQ(driver.cuMemsetD8Async(at(fresh), 0, bytes - 1, compute), success);
@@ -237,6 +292,12 @@ TEST_F(Order, FreeingWaitsForAllWork) {
   EXPECT_EQ(host[0], 2.0f);
 }
 
+TEST_F(Order, FreeingPageLockedMemoryWaitsToo) {
+  toDevice(x, host, copies);
+  EXPECT_EQ(driver.cuMemFreeHost(host), success);
+  EXPECT_EQ(download(x, blockSize, copies)[0], 5.0f);
+}
+
 TEST_F(Order, WorkOutlivesItsStream) {
   add(x, y, compute);
   record(compute);
@@ -245,6 +306,53 @@ TEST_F(Order, WorkOutlivesItsStream) {
   toHost(host, y, copies);
   synchronise(copies);
   EXPECT_EQ(host[0], 2.0f);
+}
+
+//===------------------------------------------------------------------------------------------===//
+// What is known of ranges
+//===------------------------------------------------------------------------------------------===//
+
+/// The number-th operation of a stream, after nothing of the other.
+Moment alone(uint32_t stream, uint64_t number) {
+  Clock before(3);
+  before[stream] = number - 1;
+  return {stream, number, before};
+}
+
+TEST(History, KeepsTheRestOfARange) {
+  for (uintptr_t place : {0, 40, 90}) { // of what is written anew, as long as 10
+    AccessHistory history;
+    history.note(0, 100, true, "first", alone(1, 1));
+    Moment after = alone(2, 1);
+    after.before[1] = 1;
+    history.note(place, place + 10, true, "second", after);
+    history.note(place, place + 10, false, "third", alone(2, 2));
+    EXPECT_ERROR(history.note(place, place + 10, false, "third", alone(1, 2)), "second");
+    if (place > 0)
+      EXPECT_ERROR(history.note(place - 1, place, false, "third", alone(2, 2)), "first");
+    if (place < 90)
+      EXPECT_ERROR(history.note(place + 10, place + 11, false, "third", alone(2, 2)), "first");
+  }
+}
+
+TEST(History, KnowsReadersOfWhatNobodyWrote) {
+  AccessHistory history;
+  history.note(10, 20, true, "writer", alone(1, 1));
+  history.note(0, 30, false, "reader", alone(1, 2));
+  Moment after = alone(2, 1);
+  after.before[1] = 1; // of the writer
+  for (uintptr_t at : {0, 9, 10, 19, 20, 29})
+    EXPECT_ERROR(history.note(at, at + 1, true, "other", after), "that reader uses");
+  history.note(30, 31, true, "other", alone(2, 1));
+}
+
+TEST(History, Forgets) {
+  AccessHistory history;
+  history.note(0, 30, true, "writer", alone(1, 1));
+  history.forget(10, 20);
+  history.note(10, 20, true, "other", alone(2, 1));
+  EXPECT_ERROR(history.note(9, 10, true, "other", alone(2, 1)), "writer");
+  EXPECT_ERROR(history.note(20, 21, true, "other", alone(2, 1)), "writer");
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -396,6 +504,13 @@ TEST_F(Capture, ReplaysOnlyWhatIsStillThere) {
   exec = instantiate(graph);
   ASSERT_EQ(driver.cuMemFreeHost(host), success);
   EXPECT_ERROR(driver.cuGraphLaunch(exec, compute), "its target was freed");
+  start(1);
+  begin();
+  toDevice(x, host, compute);
+  ASSERT_EQ(end(&graph), success);
+  exec = instantiate(graph);
+  ASSERT_EQ(driver.cuMemFreeHost(host), success);
+  EXPECT_ERROR(driver.cuGraphLaunch(exec, compute), "its source was freed");
 }
 
 } // namespace
