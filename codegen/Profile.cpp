@@ -89,10 +89,10 @@ FailureOr<Profile> halfstep::codegen::profile(ModuleOp module, const Target &tar
       if (device.capability >= capability)
         profile.devices.push_back(device);
     if (llvm::sys::fs::can_execute(target.cuda->ptxas)) {
-      auto read = readResources(code.text, *target.cuda);
-      if (!read)
-        return module.emitError(llvm::toString(read.takeError()));
-      resources = std::move(*read);
+      llvm::Expected<Assembled> assembled = assemble(code.text, *target.cuda);
+      if (!assembled)
+        return module.emitError(llvm::toString(assembled.takeError()));
+      resources = std::move(assembled->resources);
     } else {
       profile.note =
           target.cuda->ptxas + " is not there: registers, shared memory and spills are not known";

@@ -1,6 +1,6 @@
-//===- Ptxas.cpp - what ptxas says about kernels -------------------------------------------===//
+//===- Ptxas.cpp - PTX as a device executes it ---------------------------------------------===//
 //
-// It reports in lines of this form, in the order of the kernels:
+// ptxas reports in lines of this form, in the order of the kernels:
 //
 //   ptxas info    : Compiling entry function 'relu' for 'sm_80'
 //   ptxas info    : Function properties for relu
@@ -48,15 +48,15 @@ static StringMap<KernelResources> parse(StringRef report) {
   return kernels;
 }
 
-Expected<StringMap<KernelResources>> halfstep::codegen::readResources(StringRef ptx,
-                                                                      const CudaTarget &target) {
-  SmallString<128> source, report;
+Expected<Assembled> halfstep::codegen::assemble(StringRef ptx, const CudaTarget &target) {
+  SmallString<128> source, report, result;
   int sourceFile;
   for (std::error_code error : {sys::fs::createTemporaryFile("halfstep", "ptx", sourceFile, source),
-                                sys::fs::createTemporaryFile("halfstep", "txt", report)})
+                                sys::fs::createTemporaryFile("halfstep", "txt", report),
+                                sys::fs::createTemporaryFile("halfstep", "cubin", result)})
     if (error)
       return createStringError(error, "cannot make a temporary file: " + error.message());
-  FileRemover removeSource(source), removeReport(report);
+  FileRemover removeSource(source), removeReport(report), removeResult(result);
   raw_fd_ostream stream(sourceFile, /*shouldClose=*/true);
   stream << ptx;
   stream.close();
@@ -67,11 +67,14 @@ Expected<StringMap<KernelResources>> halfstep::codegen::readResources(StringRef 
   std::string failure, architecture = "-arch=" + target.architecture;
   std::optional<StringRef> redirects[] = {StringRef(), report.str(), report.str()};
   int status = sys::ExecuteAndWait(
-      target.ptxas, {target.ptxas, "-v", architecture, "-o", "/dev/null", source}, std::nullopt,
+      target.ptxas, {target.ptxas, "-v", architecture, "-o", result, source}, std::nullopt,
       redirects, /*SecondsToWait=*/0, /*MemoryLimit=*/0, &failure);
   auto text = MemoryBuffer::getFile(report);
   StringRef said = text ? (*text)->getBuffer() : "";
   if (status != 0)
     return createStringError("ptxas: " + (failure.empty() ? said.trim().str() : failure));
-  return parse(said);
+  auto cubin = MemoryBuffer::getFile(result, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!cubin)
+    return createStringError(cubin.getError(), "cannot read '" + result + "'");
+  return Assembled{(*cubin)->getBuffer().str(), parse(said)};
 }

@@ -1,4 +1,4 @@
-//===- Ptxas.h - what ptxas says about kernels ---------------------------------------------===//
+//===- Ptxas.h - PTX as a device executes it -----------------------------------------------===//
 
 #ifndef HALFSTEP_CODEGEN_PTXAS_H
 #define HALFSTEP_CODEGEN_PTXAS_H
@@ -14,10 +14,14 @@ struct KernelResources {
   unsigned spillBytes = 0;  ///< of a thread: registers stored to memory and loaded again
 };
 
-/// Assembles a module for the target's architecture, and forgets the result. By kernel; an error
-/// where ptxas cannot be run or does not accept the module.
-llvm::Expected<llvm::StringMap<KernelResources>> readResources(llvm::StringRef ptx,
-                                                               const CudaTarget &target);
+/// A module as the target's device executes it.
+struct Assembled {
+  std::string cubin;
+  llvm::StringMap<KernelResources> resources; ///< by kernel
+};
+
+/// Assembles PTX. An error where ptxas cannot be run or does not accept the module.
+llvm::Expected<Assembled> assemble(llvm::StringRef ptx, const CudaTarget &target);
 
 } // namespace halfstep::codegen
 

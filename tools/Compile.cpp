@@ -2,6 +2,7 @@
 
 #include "codegen/Codegen.h"
 #include "codegen/KernelCode.h"
+#include "codegen/Ptxas.h"
 #include "passes/MemoryReport.h"
 #include "runtime/Files.h"
 #include "runtime/Library.h"
@@ -25,7 +26,7 @@ static std::string runnerPath() {
   return path.str().str();
 }
 
-/// The bytes of what --emit asks for: "object", "shared", "ptx", "llvm" or "mlir".
+/// The bytes of what --emit asks for: "object", "shared", "ptx", "cubin", "llvm" or "mlir".
 static FailureOr<std::string> emit(Compilation &compilation, llvm::StringRef form) {
   ModuleOp module = compilation.module();
   if (form == "mlir") {
@@ -35,13 +36,18 @@ static FailureOr<std::string> emit(Compilation &compilation, llvm::StringRef for
     return text;
   }
   codegen::Target target = targetOf(compilation.recipe());
-  if (form == "ptx") {
+  if (form == "ptx" || form == "cubin") {
     if (!target.cuda)
-      throw runtime::Error("--emit", "ptx is what --target cuda makes").exitWith(2);
+      throw runtime::Error("--emit", form.str() + " is what --target cuda makes").exitWith(2);
     FailureOr<codegen::PtxCode> code = codegen::compileToPtx(module, *target.cuda);
     if (failed(code))
       return failure();
-    return std::move(code->text);
+    if (form == "ptx")
+      return std::move(code->text);
+    llvm::Expected<codegen::Assembled> assembled = codegen::assemble(code->text, *target.cuda);
+    if (!assembled)
+      throw runtime::Error("--emit", llvm::toString(assembled.takeError()));
+    return std::move(assembled->cubin);
   }
   if (form == "llvm")
     return codegen::compileToLlvmIr(module, target);
@@ -87,7 +93,7 @@ int compileCommand(int argc, char **argv) {
   command.addTrainingOptions(options);
   command.add_option("-o", out, "the file to write")->required()->type_name("OUT");
   command.addChoice("--emit", form, "form",
-                    {"executable", "object", "shared", "ptx", "llvm", "mlir"});
+                    {"executable", "object", "shared", "ptx", "cubin", "llvm", "mlir"});
   if (std::optional<int> answered = command.parse(argc, argv))
     return *answered;
 
