@@ -44,10 +44,8 @@ public:
 
   bool isKind(hs_conv_kind kind) const { return conv.kind == uint32_t(kind); }
   Value number(int64_t value) { return b.constant(indexType, value); }
-  /// The address of an element of the result.
-  Value resultAt(Value row, Value column) {
-    return b.element(result, resultType,
-                     isTransposed ? locateResult(column, row) : locateResult(row, column));
+  Element resultAt(Value row, Value column) {
+    return isTransposed ? locateResult(column, row) : locateResult(row, column);
   }
   int64_t rows() const { return left.outer; }
   int64_t columns() const { return right.outer; }
@@ -57,7 +55,7 @@ public:
   const Type storage, sumType, resultType, indexType;
   Factor left, right;
   // Of the block, after `begin`.
-  Value firstRow, firstColumn, firstDepth, endDepth;
+  Value result, firstRow, firstColumn, firstDepth, endDepth;
 
 private:
   /// Images as the convolution of one group sees them.
@@ -71,21 +69,32 @@ private:
     int64_t plane; // pixels of an image
     ImageStrides strides;
   };
-  Value pixelAt(const Images &images, Value pixel, Value channel);
-  Element patchAt(Value pixel, Value point);
-  Value filterAt(Value row, Value point);
+  /// A point of the window and a channel, as filters hold them.
+  struct Point {
+    Value channel;
+    Position at;
+    Value isThere;
+  };
+  Point pointAt(Value number, int64_t channels);
+  Position positionOf(Value pixel);
+  Value imageOf(Value pixel) { return b.divide(pixel, volumeOf(positions)); }
+  Element pixelAt(Value pixel, Value channel);
+  Element patchAt(Value pixel, Value number);
+  Element filterAt(Value row, Value number);
+  void setPhases();
   void setProduct();
 
-  const int64_t points; // of the window
   const Images x, y;
   // What the window moves over, and the images that are read through it.
   const Images &grid, &source;
   const ImageStrides filters;
   CudaWindow window;
+  int64_t phases[3], positions[3], points[3]; // how many; of the grid and the window, of a phase
   bool isTransposed = false;
   int64_t depth;
-  std::function<Value(Value row, Value column)> locateResult;
-  Value result, group, part;
+  std::function<Element(Value row, Value column)> locateResult;
+  Value group, part; // of the block
+  Position phase;
 };
 
 } // namespace halfstep::codegen

@@ -140,9 +140,10 @@ Grid ConvEmitter::emit(StringRef name) {
         isThere = b.isBelow(rowAt, product.rows());
       if (product.columns() % tile.columns)
         isThere = b.both(isThere, b.isBelow(columnAt, product.columns()));
-      b.when(isThere, [&, &sums = sum] {
-        b.store(b.create<vector::ExtractOp>(sums, j), product.resultAt(rowAt, columnAt),
-                product.resultType, 0);
+      Element to = product.resultAt(rowAt, columnAt);
+      b.when(b.both(isThere, to.isThere), [&, &sums = sum] {
+        b.store(b.create<vector::ExtractOp>(sums, j),
+                b.element(product.result, product.resultType, to.offset), product.resultType, 0);
       });
     }
   return {blocks, blockThreads};

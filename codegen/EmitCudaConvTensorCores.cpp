@@ -187,10 +187,11 @@ void TensorCoreEmitter::store(ArrayRef<Value> sums) {
         isThere = b.isBelow(rowAt, product.rows());
       if (product.columns() % tile.columns)
         isThere = b.both(isThere, b.isBelow(columnAt, product.columns()));
-      b.when(isThere, [&] {
+      Element to = product.resultAt(rowAt, columnAt);
+      b.when(b.both(isThere, to.isThere), [&] {
         ArrayRef<Value> pair = sums.drop_front(sumsOf(row, column) + row % mmaRows / 8 * 2);
         Value values = b.create<vector::InsertOp>(pair[1], b.splat(pair[0], 2), 1);
-        b.store(values, product.resultAt(rowAt, columnAt), type, 2,
+        b.store(values, b.element(product.result, type, to.offset), type, 2,
                 type.getIntOrFloatBitWidth() / 8 * 2);
       });
     }

@@ -109,7 +109,9 @@ const std::vector<WindowCase> &tests::windowCases() {
        {1, 2, 2},
        {0, 1, 1, 1, 0, 0}},
       {"manyRows", 1, 1, 66, 70, {5, 4}, {1, 1}},
+      {"stridedBeyondTheWindow", 1, 1, 3, 4, {11, 13}, {2, 4}, {3, 3}, {}, {-1, 4, 2, 1}},
       // Channels that tensor cores take.
+      {"eightsStrided", 2, 1, 16, 8, {9, 10}, {3, 3}, {2, 2}, {}, {1, 1, 1, 1}},
       {"eights", 2, 1, 8, 24, {7, 9}, {3, 3}, {}, {}, {1, 1, 1, 1}},
       {"eightsInGroups", 1, 2, 16, 8, {6, 5}, {2, 3}, {2, 1}, {1, 2}, {0, 2, 1, 1}},
       {"eightsRow", 3, 1, 24, 72, {50}, {1}, {2}},

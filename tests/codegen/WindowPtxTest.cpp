@@ -43,7 +43,7 @@ static std::vector<WindowCase> someCases() {
   std::vector<WindowCase> some;
   for (const WindowCase &window : windowCases())
     if (llvm::is_contained({"row", "square", "cube", "dilated", "depthwise", "manyRows", "eights",
-                            "eightsCube", "eightsWide"},
+                            "eightsCube", "eightsStrided", "eightsWide"},
                            llvm::StringRef(window.name)))
       some.push_back(window);
   return some;
