@@ -180,6 +180,7 @@ enum : int { // cublasLtMatrixLayoutAttribute_t
 enum : int { // cublasLtMatmulPreferenceAttributes_t
   preferenceMaxWorkspaceBytes = 1,
   preferenceReductionScheme = 3,
+  preferenceMinAlignmentA = 5, // and of B, C and D
 };
 enum : unsigned { // cublasLtReductionScheme_t
   reductionNone = 0,

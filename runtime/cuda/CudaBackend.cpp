@@ -104,7 +104,7 @@ void CudaBackend::resolve(hs_program_kind kind, const hs_entry &entry) {
   if (entry.kind == HS_GEMM) {
     if (!blas)
       blas = std::make_unique<Blas>(context);
-    gemms[&entry] = std::make_unique<CudaGemm>(*blas, *static_cast<const hs_gemm *>(entry.detail));
+    gemms[&entry] = std::make_unique<CudaGemm>(*blas, entry);
   } else if (entry.kind == HS_GRID) {
     const char *function = static_cast<const hs_grid *>(entry.detail)->function;
     check(driver().cuModuleGetFunction(&functions[function], kernels.get(), function),

@@ -53,7 +53,15 @@ MatrixLayout CudaGemm::layout(uint32_t type, int64_t rows, int64_t columns, int6
   return layout;
 }
 
-CudaGemm::CudaGemm(const Blas &blas, const hs_gemm &gemm) : blas(blas), gemm(gemm) {
+/// What the address of a slice is a multiple of, as far as the library asks.
+static uint32_t alignmentOf(const hs_slice &slice) {
+  constexpr uint64_t ofBuffers = 256;
+  uint64_t offset = slice.offset | ofBuffers;
+  return uint32_t(offset & -offset);
+}
+
+CudaGemm::CudaGemm(const Blas &blas, const hs_entry &entry)
+    : blas(blas), gemm(*static_cast<const hs_gemm *>(entry.detail)) {
   const CublasLt &library = blas.library();
   bool isDouble = gemm.c_type == HS_F64;
   Blas::check(library.cublasLtMatmulDescCreate(&description, isDouble ? computeF64 : computeF32,
@@ -86,6 +94,13 @@ CudaGemm::CudaGemm(const Blas &blas, const hs_gemm &gemm) : blas(blas), gemm(gem
                                                sizeof workspace);
   library.cublasLtMatmulPreferenceSetAttribute(preference, preferenceReductionScheme, &reductions,
                                                sizeof reductions);
+  const hs_slice &result = entry.slices[entry.slice_count - 1];
+  int attribute = preferenceMinAlignmentA;
+  for (const hs_slice &slice : {entry.slices[1], entry.slices[0], result, result}) {
+    uint32_t alignment = alignmentOf(slice);
+    library.cublasLtMatmulPreferenceSetAttribute(preference, attribute++, &alignment,
+                                                 sizeof alignment);
+  }
   MatmulHeuristic heuristic{};
   int found = 0;
   BlasStatus status = library.cublasLtMatmulAlgoGetHeuristic(blas.handle(), description, a, b, c, c,

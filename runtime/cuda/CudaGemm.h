@@ -37,9 +37,9 @@ private:
 
 class CudaGemm {
 public:
-  /// The product of an entry, whose operands are at addresses that are multiples of 16. Throws
-  /// where the library cannot compute it.
-  CudaGemm(const Blas &blas, const hs_gemm &gemm);
+  /// The product of an entry, whose buffers begin at multiples of 256. Throws where the library
+  /// cannot compute it.
+  CudaGemm(const Blas &blas, const hs_entry &entry);
   CudaGemm(const CudaGemm &) = delete;
   CudaGemm &operator=(const CudaGemm &) = delete;
   ~CudaGemm();

@@ -150,6 +150,9 @@ BlasStatus setPreference(MatmulPreference preference, int attribute, const void 
       return assign(state->maxWorkspaceBytes, value, bytes);
     if (attribute == preferenceReductionScheme)
       return assign(state->reductionSchemes, value, bytes);
+    if (unsigned which = unsigned(attribute - preferenceMinAlignmentA);
+        which < state->alignments.size())
+      return assign(state->alignments[which], value, bytes);
     return blasInvalidValue;
   });
 }

@@ -8,6 +8,8 @@
 
 #include "runtime/emulator/MatrixProduct.h"
 
+#include <array>
+
 namespace halfstep::runtime {
 
 /// cublasLtMatmulDesc_t
@@ -23,12 +25,15 @@ struct MatmulDescriptionState {
 struct MatmulPreferenceState {
   uint64_t maxWorkspaceBytes = 0;
   uint32_t reductionSchemes = ~uint32_t(0); // all
+  /// What the addresses of a, b, c and d will be multiples of.
+  std::array<uint32_t, 4> alignments{256, 256, 256, 256};
 };
 
 /// The one algorithm there is for a product, as the library's opaque one holds it.
 struct EmulatedAlgorithm {
   uint64_t problem; // which product it is for
   uint64_t workspaceBytes;
+  std::array<uint32_t, 4> alignments; // that it relies on
 };
 
 } // namespace halfstep::runtime

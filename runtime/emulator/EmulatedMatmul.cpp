@@ -99,7 +99,7 @@ EmulatedAlgorithm choose(const Call &call, const MatmulPreferenceState &preferen
   uint64_t bytes = splits * elements * uint64_t(product.d.batchCount) * sumBytes;
   bool isSplit = (preference.reductionSchemes & reductionComputeType) && elements <= fewElements &&
                  product.depth() >= deep && bytes <= preference.maxWorkspaceBytes;
-  return {numberOf(call), isSplit ? bytes : 0};
+  return {numberOf(call), isSplit ? bytes : 0, preference.alignments};
 }
 
 BlasStatus getHeuristic(BlasHandle handle, MatmulDescription description, MatrixLayout a,
@@ -170,23 +170,25 @@ std::string describe(const MatrixProduct &product) {
 
 /// Whether the operands are where the library accepts them. Throws where it would not notice that
 /// one is overwritten while it is needed.
-BlasStatus check(const MatrixProduct &product, const Operands &operands) {
+BlasStatus check(const MatrixProduct &product, const Operands &operands,
+                 const std::array<uint32_t, 4> &alignments) {
   const DeviceMemory &memory = emulation().device->memory;
   auto isAt = [&](const void *data, uint64_t bytes, uint64_t alignment) {
     return uintptr_t(data) % alignment == 0 && memory.contains(data, bytes);
   };
-  constexpr uint64_t alignment = 16;
+  constexpr uint64_t workspaceAlignment = 16;
   const uint64_t elementBytes = bytesOfType(product.d.type);
   DeviceRange a{operands.a, extentOf(product.a)}, b{operands.b, extentOf(product.b)};
   DeviceRange c{operands.c, extentOf(product.c)}, d{operands.d, extentOf(product.d)};
   DeviceRange bias{operands.bias, product.rows() * elementBytes};
   DeviceRange workspace{operands.workspace, operands.workspaceBytes};
+  const uint32_t *alignment = alignments.data();
   for (const DeviceRange &matrix : {a, b, c, d})
-    if (!isAt(matrix.address, matrix.bytes, alignment))
+    if (!isAt(matrix.address, matrix.bytes, *alignment++))
       return blasInvalidValue;
   if (product.hasBias && !isAt(bias.address, bias.bytes, elementBytes))
     return blasInvalidValue;
-  if (workspace.bytes && !isAt(workspace.address, workspace.bytes, alignment))
+  if (workspace.bytes && !isAt(workspace.address, workspace.bytes, workspaceAlignment))
     return blasInvalidValue;
   bool isInPlace = operands.c == operands.d;
   if (isInPlace && !(product.c == product.d))
@@ -251,6 +253,7 @@ BlasStatus matmul(BlasHandle handle, MatmulDescription description, const void *
       return status;
     MatmulPreferenceState preference;
     preference.maxWorkspaceBytes = workspaceBytes;
+    preference.alignments.fill(16); // without an algorithm, the library looks at the addresses
     EmulatedAlgorithm chosen = choose(call, preference);
     if (algorithm)
       std::memcpy(&chosen, algorithm, sizeof chosen);
@@ -266,7 +269,7 @@ BlasStatus matmul(BlasHandle handle, MatmulDescription description, const void *
                       product.hasBias ? call.description.bias : nullptr,
                       workspace,
                       chosen.workspaceBytes};
-    if (BlasStatus status = check(product, operands))
+    if (BlasStatus status = check(product, operands, chosen.alignments))
       return status;
     Result result = emulation().submit(stream, [=]() -> Streams::Operation {
       return [=](const Moment &moment) { run(product, operands, moment); };

@@ -507,6 +507,25 @@ TEST_F(Blas, KnowsDestroyedHandles) {
   EXPECT_EQ(multiply({}), blasInvalidValue);
 }
 
+/// An algorithm relies on addresses as its preference says, by itself on multiples of 256.
+TEST_F(Blas, RefusesAddressesLessAlignedThanPromised) {
+  Case test;
+  prepare(test);
+  char *whole = allocate<char>(d.elements() * bytesOfType(test.resultType) + 64);
+  for (uint32_t alignment : {16u, 64u}) {
+    ASSERT_EQ(set(preference, preferenceMinAlignmentA + 3, alignment), blasSuccess);
+    ASSERT_EQ(getHeuristic(), blasSuccess);
+    d.data = whole + 16;
+    EXPECT_EQ(multiply(test), alignment == 16 ? blasSuccess : blasInvalidValue);
+    d.data = whole + 64;
+    EXPECT_EQ(multiply(test), blasSuccess);
+  }
+  ASSERT_EQ(set(preference, preferenceMinAlignmentA + 3, 256u), blasSuccess);
+  ASSERT_EQ(getHeuristic(), blasSuccess);
+  EXPECT_EQ(multiply(test), blasInvalidValue);
+  EXPECT_EQ(set(preference, preferenceMinAlignmentA, int64_t(16)), blasInvalidValue);
+}
+
 TEST_F(Blas, NoticesOverlap) {
   Case square;
   square.rows = square.columns = square.depth = 16;
