@@ -25,6 +25,13 @@ namespace halfstep::runtime {
 /// one device in a process: the one before is forgotten, with all that was in it.
 cuda::Api emulatedCuda(const hs_emulated_function *functions, uint64_t count, uint64_t seed);
 
+/// What operations on the device have touched of its memory since it was started: each operation
+/// each byte once. Copies from and to the host are not in it, nor is a product's workspace.
+struct EmulatedTraffic {
+  uint64_t readBytes = 0, writtenBytes = 0;
+};
+EmulatedTraffic emulatedTraffic();
+
 /// How much memory the device has: 16 GiB where nothing else is said.
 void setEmulatedMemory(uint64_t bytes);
 

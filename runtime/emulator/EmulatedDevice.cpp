@@ -144,6 +144,8 @@ EmulatedDevice::Work EmulatedDevice::copy(void *target, const void *source, uint
         throw Error(what, "its source or target was freed");
       history.note(begin, begin + bytes, /*isWrite=*/false, what, moment);
       history.note(to, to + bytes, /*isWrite=*/true, what, moment);
+      traffic.readBytes += bytes;
+      traffic.writtenBytes += bytes;
       memory.markCopied(target, source, bytes);
       std::memcpy(target, source, bytes);
     };
@@ -154,6 +156,7 @@ EmulatedDevice::Work EmulatedDevice::fill(void *target, unsigned char value, uin
   return [=]() -> Streams::Operation {
     return [=](const Moment &moment) {
       write("fill", {target, bytes}, moment);
+      traffic.writtenBytes += bytes;
       std::memset(target, value, bytes);
     };
   };
@@ -171,7 +174,9 @@ EmulatedDevice::Work EmulatedDevice::launch(const hs_emulated_function &function
 }
 
 void EmulatedDevice::noteTouched(const std::string &what, const Moment &moment) {
-  grid.touched().forEachRange([&](uintptr_t begin, uintptr_t end, bool isWritten) {
+  grid.touched().forEachRange([&](uintptr_t begin, uintptr_t end, bool isRead, bool isWritten) {
+    traffic.readBytes += isRead ? end - begin : 0;
+    traffic.writtenBytes += isWritten ? end - begin : 0;
     history.note(begin, end, isWritten, what, moment);
   });
 }

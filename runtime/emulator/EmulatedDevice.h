@@ -9,6 +9,7 @@
 #define HALFSTEP_RUNTIME_EMULATOR_EMULATEDDEVICE_H
 
 #include "runtime/emulator/AccessHistory.h"
+#include "runtime/emulator/EmulatedCuda.h"
 #include "runtime/emulator/GridRun.h"
 #include "runtime/emulator/Streams.h"
 
@@ -75,6 +76,7 @@ public:
   PinnedMemory pinned;
   Streams streams;
   uint64_t totalBytes = uint64_t(16) << 30;
+  EmulatedTraffic traffic;
 
 private:
   AccessHistory history;

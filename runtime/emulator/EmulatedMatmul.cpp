@@ -209,19 +209,25 @@ BlasStatus check(const MatrixProduct &product, const Operands &operands,
 void run(const MatrixProduct &product, const Operands &operands, const Moment &moment) {
   EmulatedDevice &device = *emulation().device;
   std::string what = describe(product);
+  auto read = [&](DeviceRange range) {
+    device.read(what, range, moment);
+    device.traffic.readBytes += range.bytes;
+  };
   auto readAll = [&](const MatrixShape &shape, const void *data) {
-    forEachRange(shape, data, [&](DeviceRange range) { device.read(what, range, moment); });
+    forEachRange(shape, data, read);
   };
   readAll(product.a, operands.a);
   readAll(product.b, operands.b);
   if (product.beta != 0)
     readAll(product.c, operands.c);
   if (product.hasBias)
-    device.read(what, {operands.bias, product.rows() * bytesOfType(product.d.type)}, moment);
+    read({operands.bias, product.rows() * bytesOfType(product.d.type)});
   if (operands.workspaceBytes)
     device.spoil(what, {operands.workspace, operands.workspaceBytes}, moment);
-  forEachRange(product.d, operands.d,
-               [&](DeviceRange range) { device.write(what, range, moment); });
+  forEachRange(product.d, operands.d, [&](DeviceRange range) {
+    device.write(what, range, moment);
+    device.traffic.writtenBytes += range.bytes;
+  });
   product.compute(operands.a, operands.b, operands.c, operands.d, operands.bias);
 }
 

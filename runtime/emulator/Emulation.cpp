@@ -106,6 +106,10 @@ Api emulatedCuda(const hs_emulated_function *functions, uint64_t count, uint64_t
   return api;
 }
 
+EmulatedTraffic emulatedTraffic() {
+  return emulation().device ? emulation().device->traffic : EmulatedTraffic();
+}
+
 void setEmulatedMemory(uint64_t bytes) { emulation().totalBytes = bytes; }
 
 } // namespace halfstep::runtime

@@ -32,7 +32,7 @@ public:
   Page &page(uintptr_t address);
   void clear();
 
-  /// Calls `f(begin, end, isWritten)` for all that was touched, in order of addresses.
+  /// Calls `f(begin, end, isRead, isWritten)` for all that was touched, in order of addresses.
   template <typename F> void forEachRange(F f) const;
 
 private:
@@ -121,23 +121,24 @@ private:
 
 template <typename F> void TouchMap::forEachRange(F f) const {
   uintptr_t begin = 0, end = 0;
-  bool isWritten = false;
+  bool isRead = false, isWritten = false;
   for (const Page *page : sorted())
     for (size_t i = 0; i < page->marks.size(); ++i) {
       const Page::Marks &marks = page->marks[i];
       if (!marks.isRead && !marks.isWritten)
         continue;
       uintptr_t at = page->address + (i << page->shift);
-      if (at != end || marks.isWritten != isWritten) {
+      if (at != end || marks.isRead != isRead || marks.isWritten != isWritten) {
         if (begin != end)
-          f(begin, end, isWritten);
+          f(begin, end, isRead, isWritten);
         begin = at;
+        isRead = marks.isRead;
         isWritten = marks.isWritten;
       }
       end = at + (uintptr_t(1) << page->shift);
     }
   if (begin != end)
-    f(begin, end, isWritten);
+    f(begin, end, isRead, isWritten);
 }
 
 } // namespace halfstep::runtime
