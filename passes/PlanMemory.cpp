@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/JoinCopies.h"
 #include "passes/Passes.h"
 #include "passes/ProgramPlanner.h"
 
@@ -113,6 +114,8 @@ struct PlanMemory : halfstep::impl::PlanMemoryPassBase<PlanMemory> {
           tensor.setSliceAttr(planner.sliceOf(operand.get()));
     }
     makeKernelsInPlace(module, sharings);
+    for (auto program : module.getOps<func::FuncOp>())
+      joinCopies(program);
 
     Builder builder(&getContext());
     module->setAttr(attr::kStateBytes, builder.getI64IntegerAttr(*stateBytes));
