@@ -235,7 +235,7 @@ static const char *const spilling = R"ptx(
 
 TEST(PtxasTest, ReportsEachKernel) {
   CudaTarget target = llvm::cantFail(CudaTarget::get("sm_80"));
-  auto kernels = llvm::cantFail(readResources(spilling, target));
+  auto kernels = llvm::cantFail(assemble(spilling, target)).resources;
   ASSERT_EQ(kernels.size(), 2u);
   EXPECT_EQ(kernels["first"].sharedBytes, 1024u);
   EXPECT_GE(kernels["first"].registers, 4u);
@@ -245,10 +245,10 @@ TEST(PtxasTest, ReportsEachKernel) {
 
 TEST(PtxasTest, SaysWhatIsWrong) {
   CudaTarget target = llvm::cantFail(CudaTarget::get("sm_80"));
-  auto refused = readResources("nonsense", target);
+  auto refused = assemble("nonsense", target);
   EXPECT_NE(llvm::toString(refused.takeError()).find("ptxas"), std::string::npos);
   target.ptxas = "/nowhere/ptxas";
-  auto missing = readResources(spilling, target);
+  auto missing = assemble(spilling, target);
   EXPECT_NE(llvm::toString(missing.takeError()).find("/nowhere/ptxas"), std::string::npos);
 }
 
