@@ -6,6 +6,7 @@
 //===------------------------------------------------------------------------------------------===//
 
 #include "runtime/CpuBackend.h"
+#include "runtime/Scratch.h"
 #include "runtime/Types.h"
 #include "runtime/Window.h"
 
@@ -65,6 +66,7 @@ void runEntry(benchmark::State &state, hs_entry_kind kind, const void *detail,
   artefact.input_count = uint32_t(inputs.size());
   artefact.inputs = inputs.data();
   artefact.programs[HS_MICRO] = {1, &entry};
+  artefact.scratch_bytes = scratchBytes(entry.kind, detail);
   CpuBackend backend("window", artefact, 1);
   for (size_t i = 0; i < bytes.size(); ++i)
     backend.bindInput(i, buffers[i].data());

@@ -29,6 +29,10 @@ Constant *ConstantWriter::array(ArrayRef<Constant *> elements) {
 Constant *ConstantWriter::array(ArrayRef<int64_t> numbers) {
   if (numbers.empty())
     return null();
+  return address(this->numbers(numbers));
+}
+
+Constant *ConstantWriter::numbers(ArrayRef<int64_t> numbers) {
   SmallVector<uint64_t> bits(numbers.begin(), numbers.end());
-  return address(ConstantDataArray::get(context, bits));
+  return ConstantDataArray::get(context, bits);
 }

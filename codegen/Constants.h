@@ -29,6 +29,8 @@ public:
   llvm::Constant *structure(llvm::ArrayRef<llvm::Constant *> members) {
     return llvm::ConstantStruct::getAnon(context, members);
   }
+  /// An array that is a member of a struct.
+  llvm::Constant *numbers(llvm::ArrayRef<int64_t> numbers);
   /// A zero-terminated string; equal ones are one.
   llvm::Constant *string(llvm::StringRef text);
   /// The address of data of its own.

@@ -17,8 +17,8 @@
 #ifndef HALFSTEP_CODEGEN_CUDACONVPRODUCT_H
 #define HALFSTEP_CODEGEN_CUDACONVPRODUCT_H
 
-#include "codegen/CallDetails.h"
 #include "codegen/CudaWindow.h"
+#include "passes/CallDetails.h"
 
 namespace halfstep::codegen {
 

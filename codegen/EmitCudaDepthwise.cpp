@@ -8,9 +8,9 @@
 //
 //===---------------------------------------------------------------------------------------===//
 
-#include "codegen/CallDetails.h"
 #include "codegen/CudaConvKernels.h"
 #include "codegen/CudaWindow.h"
+#include "passes/CallDetails.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"

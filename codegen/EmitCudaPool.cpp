@@ -7,8 +7,8 @@
 //
 //===---------------------------------------------------------------------------------------===//
 
-#include "codegen/CallDetails.h"
 #include "codegen/CudaWindow.h"
+#include "passes/CallDetails.h"
 
 using namespace mlir;
 using namespace halfstep;

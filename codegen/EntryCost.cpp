@@ -1,9 +1,9 @@
 //===- EntryCost.cpp - what an entry of a program has to do --------------------------------===//
 
 #include "codegen/EntryCost.h"
-#include "codegen/CallDetails.h"
 #include "ir/KernelDialect.h"
 #include "ir/ReductionTree.h"
+#include "passes/CallDetails.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -6,7 +6,6 @@
 //===---------------------------------------------------------------------------------------===//
 
 #include "codegen/KernelCode.h"
-#include "codegen/CallDetails.h"
 #include "codegen/Constants.h"
 #include "codegen/EmitCpu.h"
 #include "codegen/EmitCuda.h"
@@ -14,6 +13,7 @@
 #include "codegen/RetargetToHost.h"
 #include "ir/Describe.h"
 #include "ir/TableDialect.h"
+#include "passes/CallDetails.h"
 
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Target/LLVMIR/Export.h"

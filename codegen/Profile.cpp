@@ -1,8 +1,8 @@
 //===- Profile.cpp - what a step costs, without running it ---------------------------------===//
 
 #include "codegen/Profile.h"
-#include "codegen/CallDetails.h"
 #include "ir/Describe.h"
+#include "passes/CallDetails.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"

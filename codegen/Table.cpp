@@ -5,9 +5,10 @@
 //===---------------------------------------------------------------------------------------===//
 
 #include "codegen/Table.h"
-#include "codegen/CallDetails.h"
+#include "codegen/Constants.h"
 #include "ir/Describe.h"
 #include "ir/TrainDialect.h"
+#include "passes/CallDetails.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -40,6 +41,10 @@ private:
   FailureOr<Constant *> program(StringRef name);
   FailureOr<Constant *> entry(Operation &op);
   FailureOr<Constant *> launch(table::LaunchOp op);
+  Constant *window(const hs_window &window);
+  Constant *constant(const hs_gemm &gemm);
+  Constant *constant(const hs_conv &conv);
+  Constant *constant(const hs_pool &pool);
   template <typename Op> FailureOr<Constant *> call(hs_entry_kind kind, Op op, StringRef name);
   Constant *slice(table::SliceAttr slice);
   bool isGradient(Value value);
@@ -169,13 +174,40 @@ FailureOr<Constant *> TableWriter::launch(table::LaunchOp op) {
   return entry(kernel.kind, op, buffers, kernel.detail, op.getKernel());
 }
 
+Constant *TableWriter::window(const hs_window &window) {
+  auto numbers = [&](const int64_t(&values)[3]) { return c.numbers(values); };
+  return c.structure({numbers(window.kernel), numbers(window.stride), numbers(window.dilation),
+                      numbers(window.pad), numbers(window.input), numbers(window.output)});
+}
+
+Constant *TableWriter::constant(const hs_gemm &gemm) {
+  return c.structure({c.u32(gemm.a_type), c.u32(gemm.b_type), c.u32(gemm.c_type),
+                      c.u32(gemm.transpose_a), c.u32(gemm.transpose_b), c.u32(gemm.has_bias),
+                      c.i64(gemm.batch), c.i64(gemm.m), c.i64(gemm.n), c.i64(gemm.k),
+                      c.i64(gemm.a_stride), c.i64(gemm.b_stride), c.i64(gemm.c_stride),
+                      c.i64(gemm.lda), c.i64(gemm.ldb), c.i64(gemm.ldc)});
+}
+
+Constant *TableWriter::constant(const hs_conv &conv) {
+  return c.structure({c.u32(conv.kind), c.u32(conv.a_type), c.u32(conv.b_type), c.u32(conv.c_type),
+                      c.u32(conv.channels_last), c.i64(conv.batch), c.i64(conv.groups),
+                      c.i64(conv.input_channels), c.i64(conv.output_channels), c.i64(conv.parts),
+                      window(conv.window)});
+}
+
+Constant *TableWriter::constant(const hs_pool &pool) {
+  return c.structure({c.u32(pool.kind), c.u32(pool.type), c.u32(pool.channels_last),
+                      c.i64(pool.batch), c.i64(pool.channels), window(pool.window),
+                      c.numbers(pool.counted_front), c.numbers(pool.counted_behind)});
+}
+
 /// A library call: the slices are the op's.
 template <typename Op>
 FailureOr<Constant *> TableWriter::call(hs_entry_kind kind, Op op, StringRef name) {
-  FailureOr<Constant *> detail = detailOf(op, c);
+  auto detail = describe(op);
   if (failed(detail))
     return failure();
-  return entry(kind, op, buffersOf(op), *detail, name);
+  return entry(kind, op, buffersOf(op), c.address(constant(*detail)), name);
 }
 
 FailureOr<Constant *> TableWriter::entry(Operation &op) {
@@ -262,19 +294,21 @@ LogicalResult TableWriter::write() {
   }
   FailureOr<int64_t> stateBytes = number(table::attr::kStateBytes),
                      arenaBytes = number(table::attr::kArenaBytes),
+                     scratchBytes = number(table::attr::kScratchBytes),
                      inputSlots = number(table::attr::kInputSlots),
                      microBatches = number(table::attr::kMicroBatches);
   FailureOr<Constant *> recipe = string(table::attr::kRecipe),
                         graphHash = string(table::attr::kGraphHash);
-  if (failed(stateBytes) || failed(arenaBytes) || failed(inputSlots) || failed(microBatches) ||
-      failed(recipe) || failed(graphHash))
+  if (failed(stateBytes) || failed(arenaBytes) || failed(scratchBytes) || failed(inputSlots) ||
+      failed(microBatches) || failed(recipe) || failed(graphHash))
     return failure();
   auto *programType = llvm::ArrayType::get(programs[0]->getType(), HS_PROGRAM_COUNT);
   Constant *artefact = c.structure(
       {c.u32(HALFSTEP_ABI_VERSION), c.u32(inputs.size()), c.i64(tensors.size()), c.array(inputs),
-       c.array(tensors), c.i64(*stateBytes), c.i64(*arenaBytes), c.i64(*inputSlots),
-       c.i64(*microBatches), *recipe, *graphHash, c.string(llvm::join(target.features, ",")),
-       kernels.cuda ? kernels.cuda : c.null(), llvm::ConstantArray::get(programType, programs)});
+       c.array(tensors), c.i64(*stateBytes), c.i64(*arenaBytes), c.i64(*scratchBytes),
+       c.i64(*inputSlots), c.i64(*microBatches), *recipe, *graphHash,
+       c.string(llvm::join(target.features, ",")), kernels.cuda ? kernels.cuda : c.null(),
+       llvm::ConstantArray::get(programType, programs)});
   assert(code.getDataLayout().getTypeAllocSize(artefact->getType()) == sizeof(hs_artefact));
   writeQuery(c.address(artefact));
   return success();

@@ -45,6 +45,7 @@ inline constexpr llvm::StringLiteral kGraphHash = "halfstep.graph_hash";     // 
 inline constexpr llvm::StringLiteral kRecipe = "halfstep.recipe";            // JSON
 inline constexpr llvm::StringLiteral kStateBytes = "halfstep.state_bytes";   // i64
 inline constexpr llvm::StringLiteral kArenaBytes = "halfstep.arena_bytes";   // i64
+inline constexpr llvm::StringLiteral kScratchBytes = "halfstep.scratch_bytes"; // i64, of a thread
 inline constexpr llvm::StringLiteral kInputSlots = "halfstep.input_slots";   // i64
 inline constexpr llvm::StringLiteral kMicroBatches = "halfstep.micro_batches"; // i64
 } // namespace attr

@@ -2,6 +2,7 @@
 
 #include "passes/MemoryReport.h"
 #include "ir/Describe.h"
+#include "passes/CallDetails.h"
 #include "passes/Directory.h"
 #include "passes/MemoryPlan.h"
 #include "llvm/Support/JSON.h"
@@ -40,12 +41,14 @@ namespace {
 
 class Reporter {
 public:
-  explicit Reporter(ModuleOp module) : module(module) {
+  Reporter(ModuleOp module, unsigned threads) : module(module) {
     auto number = [&](StringRef name) {
       return uint64_t(module->getAttrOfType<IntegerAttr>(name).getInt());
     };
     report.stateBytes = number(attr::kStateBytes);
     report.arenaBytes = number(attr::kArenaBytes);
+    report.scratchBytes = number(attr::kScratchBytes);
+    report.threads = threads;
     inputSlots = number(attr::kInputSlots);
     for (auto tensor : module.getOps<TensorOp>())
       if (tensor.getRole() == Role::Copy)
@@ -58,7 +61,7 @@ public:
         addProgram(program);
     unsigned arenaSlices = report.slices.size();
     addDirectory();
-    report.peakBytes = report.stateBytes + report.arenaBytes + report.inputBytes;
+    addScratch();
 
     SmallVector<LiveRange> ranges;
     for (const MemorySlice &slice : report.slices)
@@ -67,7 +70,7 @@ public:
     report.fragmentation = report.arenaBytes - busiest.bytes;
     report.liveAtPeak.assign(busiest.ranges.begin(), busiest.ranges.end());
     for (StringRef name : {"parameters", "masters", "half_copies", "gradients", "optimizer",
-                           "state", "activations", "workspace", "inputs"}) {
+                           "state", "activations", "workspace", "inputs", "scratch"}) {
       SmallVector<LiveRange> members;
       for (auto [slice, range] : llvm::zip(report.slices, ranges))
         if (slice.memoryClass == name)
@@ -150,6 +153,25 @@ private:
     report.inputBytes = inputEnd - inputBegin;
   }
 
+  /// The last buffer; named after the entry that makes it as large as it is.
+  void addScratch() {
+    uint64_t begin = llvm::alignTo(report.stateBytes + report.arenaBytes + report.inputBytes, 64);
+    report.peakBytes = report.stateBytes + report.arenaBytes + report.inputBytes;
+    if (report.scratchBytes == 0)
+      return;
+    Operation *largest = nullptr;
+    module.walk([&](Operation *op) {
+      if (!largest && scratchBytesOf(op).value_or(0) == report.scratchBytes)
+        largest = op;
+    });
+    uint64_t bytes = report.threads * report.scratchBytes;
+    report.slices.push_back(
+        {"scratch", largest ? nodeNames(largest->getLoc()) : "", "scratch",
+         (Twine(report.threads) + "x" + Twine(report.scratchBytes) + "xi8").str(), begin, bytes, 0,
+         entries ? entries - 1 : 0});
+    report.peakBytes = begin + bytes;
+  }
+
   ModuleOp module;
   MemoryReport report;
   llvm::DenseSet<StringRef> copied; // names of parameters with a 16-bit copy
@@ -159,7 +181,9 @@ private:
 
 } // namespace
 
-MemoryReport MemoryReport::of(ModuleOp module) { return Reporter(module).run(); }
+MemoryReport MemoryReport::of(ModuleOp module, unsigned threads) {
+  return Reporter(module, threads).run();
+}
 
 std::string MemoryReport::toJson() const {
   std::string text;
@@ -175,6 +199,10 @@ std::string MemoryReport::toJson() const {
         json.attribute(name, bytes);
     });
     json.attribute("peak_bytes", peakBytes);
+    json.attributeObject("scratch", [&] {
+      json.attribute("bytes_per_thread", scratchBytes);
+      json.attribute("threads", threads);
+    });
     json.attributeArray("live_at_peak", [&] {
       for (unsigned i : liveAtPeak)
         json.value(llvm::json::fixUTF8(slices[i].name));

@@ -1,8 +1,9 @@
 //===- MemoryReport.h - Where the memory of a planned module goes ---------===//
 //
 // For people and for `inspect --phase memory`. The report has one address space and one time line:
-// state, then the arena, then the inputs; the entries of all programs in their order (init, micro,
-// update, evaluate, infer), numbered from 0, with one number for the end of each program.
+// state, then the arena, then the inputs, then the scratch memory of all threads; the entries of
+// all programs in their order (init, micro, update, evaluate, infer), numbered from 0, with one
+// number for the end of each program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,16 +33,19 @@ struct MemoryReport {
   /// All buffers together.
   uint64_t peakBytes = 0;
   uint64_t stateBytes = 0, arenaBytes = 0, inputBytes = 0;
+  /// Of each thread, and how many there are.
+  uint64_t scratchBytes = 0;
+  unsigned threads = 1;
   /// What of the arena is more than the bytes live at its busiest entry.
   uint64_t fragmentation = 0;
   std::vector<MemorySlice> slices;
   /// Indices of the slices of the arena that are live at its busiest entry.
   std::vector<unsigned> liveAtPeak;
 
-  /// The report on a module behind the memory phase.
-  static MemoryReport of(mlir::ModuleOp module);
-  /// {"version": 1, "classes": {CLASS: BYTES}, "peak_bytes", "live_at_peak": [NAME], "slices":
-  /// [...]}
+  /// The report on a module behind the memory phase, for a run on so many threads.
+  static MemoryReport of(mlir::ModuleOp module, unsigned threads);
+  /// {"version": 1, "classes": {CLASS: BYTES}, "peak_bytes", "scratch": {"bytes_per_thread",
+  /// "threads"}, "live_at_peak": [NAME], "slices": [...]}
   std::string toJson() const;
 };
 

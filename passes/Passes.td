@@ -282,7 +282,9 @@ def PlanMemoryPass : Pass<"plan-memory", "::mlir::ModuleOp"> {
   let options = [Option<"reuse", "reuse", "bool", "true",
                         "false: bytes of its own for every value, and no kernel in place">,
                  Option<"inputSlots", "input-slots", "int64_t", "2",
-                        "staging slots of each input">];
+                        "staging slots of each input">,
+                 Option<"target", "target", "std::string", "\"cpu\"",
+                        "cpu, whose threads have scratch memory, or a CUDA architecture">];
   let dependentDialects = ["::halfstep::table::TableDialect"];
 }
 

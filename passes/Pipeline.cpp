@@ -60,7 +60,7 @@ void buildKernels(OpPassManager &pm, const Recipe &recipe) {
 }
 
 void buildMemory(OpPassManager &pm, const Recipe &recipe) {
-  pm.addPass(createPlanMemoryPass({/*reuse=*/true, recipe.inputSlots}));
+  pm.addPass(createPlanMemoryPass({/*reuse=*/true, recipe.inputSlots, recipe.executor()}));
 }
 
 constexpr PhaseInfo kPhases[] = {

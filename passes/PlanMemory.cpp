@@ -3,11 +3,14 @@
 // State first: the flat regions, then every other tensor of the directory; inputs are buffers of
 // their own. Then the programs, one by one (ProgramPlanner.h); they share one arena, whose contents
 // mean nothing from program to program.
+// Scratch memory is beside the arena, a piece for each thread that runs the step, as large as the
+// most demanding entry needs: how many threads there will be is known only then.
 // The host fills each input in one of `input-slots` places of its own, so that it can fill the next
 // while the step reads another.
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/CallDetails.h"
 #include "passes/JoinCopies.h"
 #include "passes/Passes.h"
 #include "passes/ProgramPlanner.h"
@@ -66,6 +69,19 @@ struct PlanMemory : halfstep::impl::PlanMemoryPassBase<PlanMemory> {
     return llvm::alignTo(end, tensorAlignment);
   }
 
+  /// The scratch memory of a thread for a program: its most demanding entry's. A device has none.
+  FailureOr<uint64_t> planScratch(func::FuncOp program) {
+    uint64_t most = 0;
+    if (target == "cpu")
+      for (Operation &entry : program.front()) {
+        FailureOr<uint64_t> bytes = scratchBytesOf(&entry);
+        if (failed(bytes))
+          return failure();
+        most = std::max(most, *bytes);
+      }
+    return most;
+  }
+
   /// What kernels compute in place is only what has to be: nothing that was planned before.
   static LogicalResult verifyUnplanned(ModuleOp module) {
     SymbolTable kernels(module);
@@ -96,9 +112,13 @@ struct PlanMemory : halfstep::impl::PlanMemoryPassBase<PlanMemory> {
     if (failed(stateBytes))
       return signalPassFailure();
 
-    uint64_t arenaBytes = 0;
+    uint64_t arenaBytes = 0, scratchBytes = 0;
     Sharings sharings;
     for (auto program : module.getOps<func::FuncOp>()) {
+      FailureOr<uint64_t> bytes = planScratch(program);
+      if (failed(bytes))
+        return signalPassFailure();
+      scratchBytes = std::max(scratchBytes, *bytes);
       ProgramPlanner planner(program, directory, reuse, sharings);
       if (failed(planner.run()))
         return signalPassFailure();
@@ -121,6 +141,7 @@ struct PlanMemory : halfstep::impl::PlanMemoryPassBase<PlanMemory> {
     module->setAttr(attr::kStateBytes, builder.getI64IntegerAttr(*stateBytes));
     module->setAttr(attr::kInputSlots, builder.getI64IntegerAttr(inputSlots));
     module->setAttr(attr::kArenaBytes, builder.getI64IntegerAttr(arenaBytes));
+    module->setAttr(attr::kScratchBytes, builder.getI64IntegerAttr(scratchBytes));
   }
 };
 

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/KernelDialect.h"
+#include "passes/CallDetails.h"
 #include "passes/Directory.h"
 #include "passes/PhaseVerifier.h"
 #include "llvm/ADT/MapVector.h"
@@ -186,18 +187,40 @@ static LogicalResult verifyDirectory(ModuleOp module, uint64_t stateBytes) {
   return success();
 }
 
+/// The CPU's threads have what the most demanding entry needs, no byte more; those of a step that a
+/// device runs have none.
+static LogicalResult verifyScratch(ModuleOp module, int64_t planned) {
+  if (planned == 0)
+    return success();
+  uint64_t needed = 0;
+  WalkResult walk = module.walk([&](Operation *op) {
+    FailureOr<uint64_t> bytes = scratchBytesOf(op);
+    if (succeeded(bytes))
+      needed = std::max(needed, *bytes);
+    return failed(bytes) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  if (planned < 0 || uint64_t(planned) != needed)
+    return broken(module.getLoc(), "other scratch memory than its entries need",
+                  "they need " + Twine(needed) + " bytes of a thread, it has " + Twine(planned));
+  return success();
+}
+
 LogicalResult halfstep::verifyMemory(ModuleOp module) {
   auto stateBytes = module->getAttrOfType<IntegerAttr>(attr::kStateBytes),
        arenaBytes = module->getAttrOfType<IntegerAttr>(attr::kArenaBytes),
+       scratchBytes = module->getAttrOfType<IntegerAttr>(attr::kScratchBytes),
        inputSlots = module->getAttrOfType<IntegerAttr>(attr::kInputSlots);
-  if (!stateBytes || !arenaBytes || !inputSlots)
+  if (!stateBytes || !arenaBytes || !scratchBytes || !inputSlots)
     return broken(module.getLoc(), "no sizes of its buffers", "module attributes are missing");
   if (stateBytes.getInt() < 0 || arenaBytes.getInt() < 0 || inputSlots.getInt() < 1 ||
       inputSlots.getInt() > kMostInputSlots)
     return broken(module.getLoc(), "sizes of buffers that none can have",
                   "there are 1 to " + Twine(kMostInputSlots) +
                       " input slots, and no negative numbers of bytes");
-  if (failed(verifyDirectory(module, stateBytes.getInt())))
+  if (failed(verifyScratch(module, scratchBytes.getInt())) ||
+      failed(verifyDirectory(module, stateBytes.getInt())))
     return failure();
   Directory directory(module);
   for (auto program : module.getOps<func::FuncOp>())

@@ -9,8 +9,9 @@
 //
 // The rows of all images lie one behind the other, in y as in the patches, so that a block of rows
 // may begin and end anywhere; a block of the depth is some points of the window with all channels,
-// or one point with some. Who adds to what is shared out as it is there: the input gradient of
-// some images and channels belongs to one unit, and weight gradients are partial sums.
+// or one point with some. Output channels and positions of x are cut as there. Who adds to what is
+// shared out as it is there: the input gradient of some images and channels belongs to one unit,
+// and weight gradients are partial sums.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_CHANNELSLASTCONVOLUTION_H
@@ -23,21 +24,11 @@
 
 namespace halfstep::runtime {
 
-/// How a channels-last convolution is cut. Blocks at the end of a dimension may be smaller.
-struct ChannelsLastBlock {
-  int64_t rows;     // of patches, multiplied at once
-  int64_t points;   // of the window, multiplied at once
-  int64_t channels; // of the input, of one group; all of them where there are several points
-  int64_t images;   // of a unit of the input gradient
-};
-
-ChannelsLastBlock chooseChannelsLastBlock(const hs_conv &conv);
-
 /// One channels-last convolution of fixed shape, ready to run.
 class ChannelsLastConvolution : PatchConvolution {
 public:
-  /// `oneDnn` may be null for f64. Reserves scratch for every worker.
-  ChannelsLastConvolution(const hs_conv &conv, WorkerMemory &scratch, OneDnn *oneDnn);
+  /// `oneDnn` may be null for f64. `scratch` is read when it runs.
+  ChannelsLastConvolution(const hs_conv &conv, const WorkerMemory &scratch, OneDnn *oneDnn);
 
   int64_t units() const;
 
@@ -47,21 +38,24 @@ public:
 private:
   friend PatchConvolution;
   template <typename Storage, typename Operand, typename Sum> class Runner;
-  // A product's rows and columns or depth: `depth` is of patches.
+  // The sides of a product: `depth` is of patches.
   struct Size {
-    int64_t rows, depth;
+    int64_t rows, depth, outputChannels;
     bool accumulate;
 
     bool operator==(const Size &other) const {
-      return rows == other.rows && depth == other.depth && accumulate == other.accumulate;
+      return rows == other.rows && depth == other.depth && outputChannels == other.outputChannels &&
+             accumulate == other.accumulate;
     }
   };
 
   void createProducts();
-  hs_gemm gemmOf(int64_t rows, int64_t depth) const;
+  hs_gemm gemmOf(Size size) const;
   const BlockProduct &product(Size size) const;
   int64_t rowBlocks() const;
   int64_t depthBlocks() const;
+  int64_t filterBlocks() const;
+  int64_t positionBlocks() const;
 
   const ChannelsLastBlock block;
   std::vector<std::pair<Size, std::unique_ptr<BlockProduct>>> products; // a few

@@ -113,20 +113,23 @@ WITH_AVX2 void gatherPatches(const hs_window &window, const Depth &depth, const 
   }
 }
 
-/// Adds rows [first, last) of patches to `x`.
+/// Adds rows [first, last) of patches to `x`, which is some positions of an image, or all of those
+/// of several.
 template <typename T>
 WITH_AVX2 void addPatches(const hs_window &window, const Depth &depth, const T *patches,
-                          int64_t first, int64_t last, T *x) {
+                          int64_t first, int64_t last, Range positions, T *x) {
   int64_t image = volumeOf(window.input) * depth.pixel;
   while (first < last) {
     Segment segment(window, first, last);
     for (int64_t point = depth.firstPoint; point < depth.firstPoint + depth.points;) {
       PointRun run(window, depth, segment, point);
-      T *row = x + segment.image * image + run.row * depth.pixel;
       const T *from = patches + run.column;
       for (int64_t i = 0; i < segment.length; ++i, from += depth.size()) {
         Range inside = run.inside.contains(i) ? Range{0, run.points} : run.pointsInside(window, i);
-        T *to = row + (run.start + i * window.stride[2]) * depth.pixel;
+        int64_t at = run.row + run.start + i * window.stride[2] - positions.first;
+        inside.first = std::max(inside.first, -at);
+        inside.last = std::min(inside.last, positions.last - positions.first - at);
+        T *to = x + segment.image * image + at * depth.pixel;
         for (int64_t j = inside.first * depth.channels; j < inside.last * depth.channels; ++j)
           to[j] += from[j];
       }

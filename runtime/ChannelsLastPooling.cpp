@@ -1,5 +1,4 @@
-//===- ChannelsLastPooling.cpp - Pooling whose channels lie together
-//--------------------------===//
+//===- ChannelsLastPooling.cpp - Pooling whose channels lie together --------------------------===//
 
 #include "runtime/ChannelsLastPooling.h"
 
@@ -11,10 +10,7 @@
 
 namespace halfstep::runtime {
 
-// Channels that are computed together, in local arrays: a few vectors.
-static constexpr int64_t mostChannels = 64;
-
-ChannelsLastPooling::ChannelsLastPooling(const hs_pool &pool, WorkerMemory &scratch)
+ChannelsLastPooling::ChannelsLastPooling(const hs_pool &pool, const WorkerMemory &scratch)
     : pool(pool), scratch(scratch) {
   const hs_window &window = pool.window;
   for (int i = 0; i < 3; ++i)
@@ -24,8 +20,6 @@ ChannelsLastPooling::ChannelsLastPooling(const hs_pool &pool, WorkerMemory &scra
                                    window.input[i] + pool.counted_behind[i]);
       counts[i].push_back(counted.last - counted.first);
     }
-  if (isAdjoint()) // a row of sums
-    scratch.reserve(uint64_t(window.input[2] * mostChannels) * sizeof(double));
 }
 
 int64_t ChannelsLastPooling::units() const {
@@ -46,7 +40,7 @@ public:
     x = static_cast<const Storage *>(buffers[0]);
     dy = static_cast<const Storage *>(buffers[hasTwo ? 1 : 0]);
     result = static_cast<Storage *>(buffers[hasTwo ? 2 : 1]);
-    if (of.isAdjoint())
+    if (isAdjoint(pool))
       sums = reinterpret_cast<double *>(of.scratch.at(ThreadPool::workerIndex()));
   }
 
@@ -55,9 +49,9 @@ public:
     int64_t row = unit % sizes[1], plane = unit / sizes[1] % sizes[0];
     int64_t image = unit / sizes[1] / sizes[0];
     Storage *to = result + unit * sizes[2] * channels;
-    for (int64_t channel = 0; channel < channels; channel += mostChannels) {
-      int64_t count = std::min(mostChannels, channels - channel);
-      if (of.isAdjoint())
+    for (int64_t channel = 0; channel < channels; channel += pooledChannels) {
+      int64_t count = std::min(pooledChannels, channels - channel);
+      if (isAdjoint(pool))
         adjointRow(image, plane, row, channel, count, to + channel);
       else
         outputRow(image, plane, row, channel, count, to + channel);
@@ -89,7 +83,7 @@ private:
                          Number *best, Number *place) const {
     std::fill_n(best, count, -std::numeric_limits<Number>::infinity());
     std::fill_n(place, count, Number(-1));
-    Number read[mostChannels];
+    Number read[pooledChannels];
     Range inside[3] = {points(0, output[0]), points(1, output[1]), points(2, output[2])};
     for (int64_t i = inside[0].first; i < inside[0].last; ++i)
       for (int64_t j = inside[1].first; j < inside[1].last; ++j)
@@ -118,7 +112,7 @@ private:
   WITH_AVX2 void outputRow(int64_t image, int64_t plane, int64_t row, int64_t channel,
                            int64_t count, Storage *y) const {
     const Storage *from = inputs(image, channel);
-    Number values[mostChannels], places[mostChannels];
+    Number values[pooledChannels], places[pooledChannels];
     for (int64_t column = 0; column < window.output[2]; ++column, y += channels) {
       int64_t output[3] = {plane, row, column};
       if (pool.kind == HS_POOL_MAX)
@@ -131,8 +125,8 @@ private:
 
   WITH_AVX2 void average(const Storage *from, const int64_t (&output)[3], int64_t count,
                          Number *y) const {
-    Number read[mostChannels];
-    double sum[mostChannels] = {};
+    Number read[pooledChannels];
+    double sum[pooledChannels] = {};
     Range inside[3] = {points(0, output[0]), points(1, output[1]), points(2, output[2])};
     for (int64_t i = inside[0].first; i < inside[0].last; ++i)
       for (int64_t j = inside[1].first; j < inside[1].last; ++j)
@@ -150,42 +144,56 @@ private:
   /// each other as its outputs do, backwards.
   WITH_AVX2 void adjointRow(int64_t image, int64_t plane, int64_t row, int64_t channel,
                             int64_t count, Storage *dx) const {
-    std::fill_n(sums, window.input[2] * count, 0.0);
-    for (int64_t i = window.kernel[0]; i-- > 0;)
-      for (int64_t j = window.kernel[1]; j-- > 0;) {
-        int64_t outPlane = readerOf(window, 0, plane, i), outRow = readerOf(window, 1, row, j);
-        if (outPlane >= 0 && outRow >= 0)
-          addWindows(image, outPlane, outRow, i * window.kernel[1] + j, channel, count);
+    Number rounded[pooledChannels];
+    for (int64_t first = 0; first < window.input[2]; first += pooledPositions(pool)) {
+      Range positions{first, std::min(first + pooledPositions(pool), window.input[2])};
+      std::fill_n(sums, (positions.last - first) * count, 0.0);
+      for (int64_t i = window.kernel[0]; i-- > 0;)
+        for (int64_t j = window.kernel[1]; j-- > 0;) {
+          int64_t outPlane = readerOf(window, 0, plane, i), outRow = readerOf(window, 1, row, j);
+          if (outPlane >= 0 && outRow >= 0)
+            addWindows(image, outPlane, outRow, i * window.kernel[1] + j, channel, count,
+                       positions);
+        }
+      for (int64_t position = first; position < positions.last; ++position) {
+        std::copy_n(sums + (position - first) * count, count, rounded);
+        convertRow(rounded, 1, count, dx + position * channels);
       }
-    Number rounded[mostChannels];
-    for (int64_t column = 0; column < window.input[2]; ++column) {
-      std::copy_n(sums + column * count, count, rounded);
-      convertRow(rounded, 1, count, dx + column * channels);
     }
   }
 
-  /// Adds what the windows of a row of outputs give to a row of x, which they
-  /// read with the points of row `pointRow` of the window.
+  /// The outputs of a row whose windows may read one of the positions.
+  Range readersOf(Range positions) const {
+    int64_t stride = window.stride[2], pad = window.pad[2];
+    int64_t reach = (window.kernel[2] - 1) * window.dilation[2];
+    int64_t first = positions.first + pad - reach;
+    return {first > 0 ? (first + stride - 1) / stride : 0,
+            std::min((positions.last - 1 + pad) / stride + 1, window.output[2])};
+  }
+
+  /// Adds what the windows of a row of outputs give to positions of a row of x, which they read
+  /// with the points of row `pointRow` of the window.
   WITH_AVX2 void addWindows(int64_t image, int64_t plane, int64_t row, int64_t pointRow,
-                            int64_t channel, int64_t count) const {
+                            int64_t channel, int64_t count, Range positions) const {
     const Storage *from = dy +
                           ((image * window.output[0] + plane) * window.output[1] + row) *
                               window.output[2] * channels +
                           channel;
-    Number read[mostChannels], best[mostChannels], place[mostChannels];
-    double share[mostChannels];
-    for (int64_t column = 0; column < window.output[2]; ++column, from += channels) {
-      int64_t output[3] = {plane, row, column};
-      convertRow(from, 1, count, read);
+    Number read[pooledChannels], best[pooledChannels], place[pooledChannels];
+    double share[pooledChannels];
+    Range readers = readersOf(positions);
+    for (int64_t column = readers.first; column < readers.last; ++column) {
+      int64_t output[3] = {plane, row, column}, start = startOf(2, column);
+      convertRow(from + column * channels, 1, count, read);
       bool isMaximum = pool.kind == HS_POOL_MAX_GRADIENT;
       if (isMaximum)
         maximum(inputs(image, channel), output, count, best, place);
       double by = isMaximum ? 1 : divisor(plane, row, column);
       for (int64_t c = 0; c < count; ++c)
         share[c] = read[c] / by;
-      Range inside = points(2, column);
+      Range inside = pointsInside(window, 2, start, positions.first, positions.last);
       for (int64_t k = inside.first; k < inside.last; ++k) {
-        double *to = sums + (startOf(2, column) + k * window.dilation[2]) * count;
+        double *to = sums + (start + k * window.dilation[2] - positions.first) * count;
         Number point = Number(pointRow * window.kernel[2] + k);
         for (int64_t c = 0; c < count; ++c)
           to[c] += !isMaximum || place[c] == point ? share[c] : 0.0;
@@ -199,7 +207,7 @@ private:
   const int64_t channels;
   const Storage *x, *dy;
   Storage *result;
-  double *sums = nullptr; // of a row of x
+  double *sums = nullptr; // of positions of a row of x
 };
 
 template <typename Storage, typename Number, bool HasTwo>

@@ -10,6 +10,7 @@
 #define HALFSTEP_RUNTIME_CHANNELSLASTPOOLING_H
 
 #include "runtime/Memory.h"
+#include "runtime/PoolingBlock.h"
 #include "runtime/step_abi.h"
 
 #include <vector>
@@ -19,8 +20,8 @@ namespace halfstep::runtime {
 /// A channels-last pooling or its adjoint, of fixed shape, ready to run.
 class ChannelsLastPooling {
 public:
-  /// Reserves scratch for every worker.
-  ChannelsLastPooling(const hs_pool &pool, WorkerMemory &scratch);
+  /// `scratch` is read when it runs.
+  ChannelsLastPooling(const hs_pool &pool, const WorkerMemory &scratch);
 
   /// A unit is a row of the result.
   int64_t units() const;
@@ -36,16 +37,13 @@ private:
   static void runRows(void *const *buffers, int64_t lo, int64_t hi);
   template <typename Storage, typename Number> hs_kernel kernelOf() const;
 
-  bool isAdjoint() const {
-    return pool.kind == HS_POOL_MAX_GRADIENT || pool.kind == HS_POOL_AVERAGE_GRADIENT;
-  }
   /// The sizes of what is computed.
   const int64_t (&resultSizes() const)[3] {
-    return isAdjoint() ? pool.window.input : pool.window.output;
+    return isAdjoint(pool) ? pool.window.input : pool.window.output;
   }
 
   const hs_pool &pool;
-  WorkerMemory &scratch;
+  const WorkerMemory &scratch;
   // For each spatial dimension: how many points of the window at an output count for an average.
   std::vector<int64_t> counts[3];
 };

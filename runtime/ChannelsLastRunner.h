@@ -37,16 +37,18 @@ public:
   }
 
   void run(int64_t unit) const {
+    bool isOfInput = of.isKind(HS_CONV_INPUT_GRADIENT);
+    int64_t parts = isOfInput ? of.positionBlocks() : of.filterBlocks();
+    int64_t part = unit % parts, rest = unit / parts;
     if (of.isKind(HS_CONV_FORWARD))
-      return forward(unit / conv.groups, unit % conv.groups);
-    int64_t blocks = of.isKind(HS_CONV_INPUT_GRADIENT)
-                         ? ceilDiv(conv.input_channels, block.channels)
-                         : of.depthBlocks();
-    int64_t group = unit / blocks % conv.groups, first = unit / blocks / conv.groups;
-    if (of.isKind(HS_CONV_INPUT_GRADIENT))
-      inputGradient(first, group, unit % blocks);
+      return forward(rest / conv.groups, filterBlock(part, rest % conv.groups));
+    int64_t blocks = isOfInput ? ceilDiv(conv.input_channels, block.channels) : of.depthBlocks();
+    int64_t index = rest % blocks, group = rest / blocks % conv.groups;
+    int64_t first = rest / blocks / conv.groups;
+    if (isOfInput)
+      inputGradient(first, group, index, positionsOf(part));
     else
-      weightGradient(first, group, unit % blocks);
+      weightGradient(first, index, filterBlock(part, group));
   }
 
 private:
@@ -65,77 +67,107 @@ private:
             channel};
   }
 
+  // Channels of y, of a group.
+  struct Filters {
+    int64_t group, first, count;
+  };
+
+  Filters filterBlock(int64_t index, int64_t group) const {
+    int64_t first = index * block.outputChannels;
+    return {group, first, std::min(block.outputChannels, conv.output_channels - first)};
+  }
+
+  Range positionsOf(int64_t index) const {
+    int64_t first = index * block.positions;
+    return {first, std::min(first + block.positions, of.inputs)};
+  }
+
   Storage *inputs(const DepthBlock &depth) const {
     return x + depth.group * conv.input_channels + depth.firstChannel;
   }
-  Storage *outputs(int64_t row, int64_t group) const {
-    return y + row * outChannels + group * conv.output_channels;
+  Storage *outputs(int64_t row, const Filters &filters) const {
+    return y + row * outChannels + filters.group * conv.output_channels + filters.first;
   }
-  int64_t filterOffset(const DepthBlock &depth) const {
-    return depth.group * conv.output_channels * filterSize +
+  int64_t filterOffset(const DepthBlock &depth, const Filters &filters) const {
+    return (depth.group * conv.output_channels + filters.first) * filterSize +
            depth.firstPoint * conv.input_channels + depth.firstChannel;
   }
 
-  void forward(int64_t rowBlock, int64_t group) const {
+  void forward(int64_t rowBlock, const Filters &filters) const {
     int64_t first = rowBlock * block.rows,
             last = std::min(first + block.rows, conv.batch * of.outputs);
     Sum *result = scratch + of.offsets.outputs;
     if constexpr (std::is_same_v<Storage, Sum>)
-      result = outputs(first, group);
+      result = outputs(first, filters);
     for (int64_t i = 0; i < of.depthBlocks(); ++i) {
-      DepthBlock depth = depthBlock(group, i);
-      of.product({last - first, depth.size(), i != 0})
-          .run(worker, patchesOf(depth, first, last), filtersOf(depth), result);
+      DepthBlock depth = depthBlock(filters.group, i);
+      of.product({last - first, depth.size(), filters.count, i != 0})
+          .run(worker, patchesOf(depth, first, last), filtersOf(depth, filters), result);
     }
     if constexpr (!std::is_same_v<Storage, Sum>)
-      convertRows(result, conv.output_channels, last - first, conv.output_channels,
-                  outputs(first, group), outChannels);
+      convertRows(result, filters.count, last - first, filters.count, outputs(first, filters),
+                  outChannels);
   }
 
-  void inputGradient(int64_t imageBlock, int64_t group, int64_t channelBlock) const {
+  void inputGradient(int64_t imageBlock, int64_t group, int64_t channelBlock,
+                     Range positions) const {
     int64_t image = imageBlock * block.images;
     int64_t images = std::min(block.images, conv.batch - image);
-    int64_t channelBlocks = ceilDiv(conv.input_channels, block.channels);
     DepthBlock whole = depthBlock(group, channelBlock);
-    Storage *dx = inputs(whole) + image * of.inputs * inChannels;
+    Storage *dx = inputs(whole) + (image * of.inputs + positions.first) * inChannels;
+    int64_t pixels = images * (positions.last - positions.first);
     // Summed up right in dx, or in scratch memory and rounded once.
     Sum *sums = scratch + of.offsets.sums;
     int64_t pixel = whole.channels;
     if constexpr (std::is_same_v<Storage, Sum>)
       sums = dx, pixel = inChannels;
     if (!of.isPatchless)
-      for (int64_t i = 0; i < images * of.inputs; ++i)
+      for (int64_t i = 0; i < pixels; ++i)
         std::fill_n(sums + i * pixel, whole.channels, Sum(0));
 
     for (int64_t first = 0; first < images * of.outputs; first += block.rows) {
       int64_t last = std::min(first + block.rows, images * of.outputs);
-      const Operand *dy = outputsOf(image * of.outputs + first, last - first, group);
-      for (int64_t i = channelBlock; i < of.depthBlocks(); i += channelBlocks) {
-        DepthBlock depth = depthBlock(group, i);
-        Sum *patches = of.isPatchless ? sums + first * pixel : scratch;
-        of.product({last - first, depth.size(), false}).run(worker, dy, filtersOf(depth), patches);
-        depth.pixel = pixel;
-        if (!of.isPatchless)
-          addPatches(conv.window, depth, patches, first, last, sums);
-      }
+      // Several images have all their positions.
+      if (images == 1 && !overlap(positions, positionsRead(conv.window, first, last)))
+        continue;
+      for (int64_t i = 0; i < of.filterBlocks(); ++i)
+        addInputGradient(image, first, last, channelBlock, filterBlock(i, group), positions, sums,
+                         pixel);
     }
     if constexpr (!std::is_same_v<Storage, Sum>)
-      convertRows(sums, pixel, images * of.inputs, whole.channels, dx, inChannels);
+      convertRows(sums, pixel, pixels, whole.channels, dx, inChannels);
   }
 
-  void weightGradient(int64_t part, int64_t group, int64_t index) const {
-    DepthBlock depth = depthBlock(group, index);
+  /// What rows [first, last) of dy give to the sums, which begin at the first of the positions.
+  void addInputGradient(int64_t image, int64_t first, int64_t last, int64_t channelBlock,
+                        const Filters &filters, Range positions, Sum *sums, int64_t pixel) const {
+    const Operand *dy = outputsOf(image * of.outputs + first, last - first, filters);
+    int64_t channelBlocks = ceilDiv(conv.input_channels, block.channels);
+    for (int64_t i = channelBlock; i < of.depthBlocks(); i += channelBlocks) {
+      DepthBlock depth = depthBlock(filters.group, i);
+      Sum *patches = of.isPatchless ? sums + first * pixel : scratch;
+      of.product({last - first, depth.size(), filters.count, of.isPatchless && filters.first != 0})
+          .run(worker, dy, filtersOf(depth, filters), patches);
+      depth.pixel = pixel;
+      if (!of.isPatchless)
+        addPatches(conv.window, depth, patches, first, last, positions, sums);
+    }
+  }
+
+  void weightGradient(int64_t part, int64_t index, const Filters &filters) const {
+    DepthBlock depth = depthBlock(filters.group, index);
     Sum *sums = static_cast<Sum *>(w) + part * conv.groups * conv.output_channels * filterSize +
-                filterOffset(depth);
+                filterOffset(depth, filters);
     int64_t blocks = of.rowBlocks();
     int64_t begin = part * blocks / conv.parts, end = (part + 1) * blocks / conv.parts;
     if (begin == end)
-      for (int64_t output = 0; output < conv.output_channels; ++output)
+      for (int64_t output = 0; output < filters.count; ++output)
         std::fill_n(sums + output * filterSize, depth.size(), Sum(0));
     for (int64_t i = begin; i < end; ++i) {
       int64_t first = i * block.rows, last = std::min(first + block.rows, conv.batch * of.outputs);
-      of.product({last - first, depth.size(), i != begin})
-          .run(worker, outputsOf(first, last - first, group), patchesOf(depth, first, last), sums);
+      of.product({last - first, depth.size(), filters.count, i != begin})
+          .run(worker, outputsOf(first, last - first, filters), patchesOf(depth, first, last),
+               sums);
     }
   }
 
@@ -150,24 +182,24 @@ private:
     return patches;
   }
 
-  const Operand *outputsOf(int64_t first, int64_t rows, int64_t group) const {
+  const Operand *outputsOf(int64_t first, int64_t rows, const Filters &filters) const {
     if constexpr (std::is_same_v<Storage, Operand>) {
-      return outputs(first, group);
+      return outputs(first, filters);
     } else {
       auto *widened = scratch + of.offsets.outputs;
-      convertRows(outputs(first, group), outChannels, rows, conv.output_channels, widened,
-                  conv.output_channels);
+      convertRows(outputs(first, filters), outChannels, rows, filters.count, widened,
+                  filters.count);
       return widened;
     }
   }
 
-  const Operand *filtersOf(const DepthBlock &depth) const {
-    auto *filters = static_cast<const Storage *>(w) + filterOffset(depth);
+  const Operand *filtersOf(const DepthBlock &depth, const Filters &filters) const {
+    auto *stored = static_cast<const Storage *>(w) + filterOffset(depth, filters);
     if constexpr (std::is_same_v<Storage, Operand>) {
-      return filters;
+      return stored;
     } else {
       auto *widened = scratch + of.offsets.filters;
-      convertRows(filters, filterSize, conv.output_channels, depth.size(), widened, depth.size());
+      convertRows(stored, filterSize, filters.count, depth.size(), widened, depth.size());
       return widened;
     }
   }

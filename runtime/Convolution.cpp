@@ -13,57 +13,19 @@
 
 namespace halfstep::runtime {
 
-ConvolutionBlock chooseConvolutionBlock(const hs_conv &conv) {
-  // A block's patches and outputs: a quarter of a megabyte of f32, which second-level caches hold.
-  constexpr int64_t elements = 1 << 16;
-  // With fewer columns packing shows, as with fewer rows, which are the depth of a forward product
-  // and a side of the gradients'.
-  constexpr int64_t leastColumns = 128, mostDepth = 2048, enoughRows = 192;
-  // Multiply-adds that are worth a thread: about 10 microseconds of one core.
-  constexpr int64_t worthwhile = 1 << 19;
-  // Input gradients of 16 bits are summed up in scratch memory: a bound for it.
-  constexpr int64_t planeElements = 1 << 20;
-
-  int64_t points = volumeOf(conv.window.kernel), outputs = volumeOf(conv.window.output);
-  ConvolutionBlock block{1, outputs, conv.input_channels};
-  int64_t rows = conv.kind == HS_CONV_FORWARD ? mostDepth : enoughRows;
-  int64_t channels = std::max<int64_t>(1, rows / points);
-  if (conv.kind == HS_CONV_INPUT_GRADIENT && conv.c_type != HS_F32 && conv.c_type != HS_F64)
-    channels = std::clamp<int64_t>(planeElements / volumeOf(conv.window.input), 1, channels);
-  block.channels = evenPart(block.channels, channels);
-  int64_t patch = block.channels * points;
-  int64_t columns = std::max(leastColumns, elements / (patch + conv.output_channels));
-  if (outputs > columns) {
-    block.outputs = ceilDiv(evenPart(outputs, columns), 16) * 16; // whole vectors
-    return block;
-  }
-  int64_t enough = ceilDiv(worthwhile, patch * conv.output_channels * outputs);
-  int64_t images = std::min({conv.batch, columns / outputs, enough});
-  if (conv.kind == HS_CONV_WEIGHT_GRADIENT)
-    images = std::min(images, ceilDiv(conv.batch, conv.parts));
-  block.images = evenPart(conv.batch, images);
-  return block;
-}
-
-Convolution::Convolution(const hs_conv &conv, WorkerMemory &scratch, OneDnn *oneDnn)
+Convolution::Convolution(const hs_conv &conv, const WorkerMemory &scratch, OneDnn *oneDnn)
     : PatchConvolution(conv, scratch, oneDnn), block(chooseConvolutionBlock(conv)),
       imageBlocks(ceilDiv(conv.batch, block.images)), outputBlocks(ceilDiv(outputs, block.outputs)),
-      channelBlocks(ceilDiv(conv.input_channels, block.channels)) {
+      channelBlocks(ceilDiv(conv.input_channels, block.channels)),
+      filterBlocks(ceilDiv(conv.output_channels, block.outputChannels)),
+      positionBlocks(ceilDiv(inputs, block.positions)) {
   decideWhatIsInPlace();
-  if (!BlockProduct::isSupported(gemmOf(block.channels, tile(0).columns()))) {
+  if (!BlockProduct::isSupported(
+          gemmOf({block.channels, tile(0).columns(), block.outputChannels}))) {
     operandType = HS_F32;
     decideWhatIsInPlace();
   }
-  bool isForward = isKind(HS_CONV_FORWARD), isOfInput = isKind(HS_CONV_INPUT_GRADIENT);
-  bool areWidened = storageType != operandType && (isForward || isOfInput);
-  bool areSummed = storageType != sumType && isOfInput;
-  int64_t rows = block.channels * points, columns = tile(0).columns();
-  int64_t sums = areSummed                         ? block.images * block.channels * inputs
-                 : isKind(HS_CONV_WEIGHT_GRADIENT) ? rows * conv.output_channels
-                                                   : 0;
-  reserveScratch(isPatchless ? 0 : rows * columns,
-                 isOutputInPlace ? 0 : conv.output_channels * columns,
-                 areWidened ? conv.output_channels * rows : 0, sums);
+  offsets = layOutScratch(conv, block);
   createProducts();
 }
 
@@ -77,31 +39,36 @@ void Convolution::decideWhatIsInPlace() {
 }
 
 void Convolution::createProducts() {
-  bool sumsUp = isKind(HS_CONV_WEIGHT_GRADIENT) || (isKind(HS_CONV_FORWARD) && channelBlocks > 1);
+  bool sumsUp = isKind(HS_CONV_WEIGHT_GRADIENT) ||
+                (isKind(HS_CONV_FORWARD) ? channelBlocks > 1 : isPatchless && filterBlocks > 1);
   int64_t lastChannels = conv.input_channels - (channelBlocks - 1) * block.channels;
+  int64_t lastFilters = conv.output_channels - (filterBlocks - 1) * block.outputChannels;
   for (int64_t columns : {tile(0).columns(), tile(tiles() - 1).columns()})
     for (int64_t channels : {block.channels, lastChannels})
-      for (bool accumulate : {false, sumsUp}) {
-        bool isShort = columns < tile(0).columns(), isThin = channels < block.channels;
-        auto &product = products[size_t(isThin * 4 + isShort * 2 + accumulate)];
-        if (!product)
-          product = std::make_unique<BlockProduct>(oneDnn, gemmOf(channels, columns), accumulate);
-      }
+      for (int64_t outputChannels : {block.outputChannels, lastFilters})
+        for (bool accumulate : {false, sumsUp}) {
+          Size size{channels, columns, outputChannels};
+          auto &product = products[productIndex(size, accumulate)];
+          if (!product)
+            product = std::make_unique<BlockProduct>(oneDnn, gemmOf(size), accumulate);
+        }
 }
 
-const BlockProduct &Convolution::product(int64_t channels, int64_t columns, bool accumulate) const {
-  bool isShort = columns < tile(0).columns(), isThin = channels < block.channels;
-  return *products[size_t(isThin * 4 + isShort * 2 + accumulate)];
+// By whether a block is smaller than others, and whether it does not begin a sum.
+size_t Convolution::productIndex(Size size, bool accumulate) const {
+  bool isShort = size.columns < tile(0).columns(), isThin = size.channels < block.channels;
+  bool isFlat = size.outputChannels < block.outputChannels;
+  return size_t(isFlat * 8 + isThin * 4 + isShort * 2 + accumulate);
 }
 
 int64_t Convolution::units() const {
   switch (conv.kind) {
   case HS_CONV_FORWARD:
-    return tiles() * conv.groups;
+    return tiles() * conv.groups * filterBlocks;
   case HS_CONV_INPUT_GRADIENT:
-    return imageBlocks * conv.groups * channelBlocks;
+    return imageBlocks * conv.groups * channelBlocks * positionBlocks;
   default:
-    return conv.parts * conv.groups * channelBlocks;
+    return conv.parts * conv.groups * channelBlocks * filterBlocks;
   }
 }
 
@@ -112,22 +79,21 @@ Convolution::Tile Convolution::tile(int64_t index) const {
           std::min(block.outputs, outputs - output)};
 }
 
-/// The product of a block of so many channels and columns.
-hs_gemm Convolution::gemmOf(int64_t channels, int64_t columns) const {
-  int64_t rows = channels * points;
+hs_gemm Convolution::gemmOf(Size size) const {
+  int64_t rows = size.channels * points, columns = size.columns;
   int64_t filterLeading = storageType == operandType ? conv.input_channels * points : rows;
   int64_t patchLeading = isPatchless ? inputs : columns;
   int64_t outputLeading = isOutputInPlace ? outputs : columns;
   switch (conv.kind) {
   case HS_CONV_FORWARD:
-    return asGemm({false, false, conv.output_channels, columns, rows, filterLeading, patchLeading,
+    return asGemm({false, false, size.outputChannels, columns, rows, filterLeading, patchLeading,
                    outputLeading});
   case HS_CONV_INPUT_GRADIENT:
-    return asGemm({true, false, rows, columns, conv.output_channels, filterLeading, outputLeading,
+    return asGemm({true, false, rows, columns, size.outputChannels, filterLeading, outputLeading,
                    patchLeading});
   default:
-    return asGemm({false, true, rows, conv.output_channels, columns, patchLeading, outputLeading,
-                   conv.output_channels});
+    return asGemm({false, true, rows, size.outputChannels, columns, patchLeading, outputLeading,
+                   size.outputChannels});
   }
 }
 

@@ -9,11 +9,12 @@
 //   weight gradient  dw = dy patches(x)^T, computed as its transpose, whose operands pack faster
 //
 // The work is cut into blocks whose patches stay in the cache: of outputs of one image, or of whole
-// small images side by side, and of channels. Blocks depend on the shape alone and each runs on one
-// thread, in one order, so that the bits do not depend on the number of threads. What two blocks
-// would both add to is not shared out: an output's channels follow each other, the input gradient
-// of a channel of an image belongs to one block, and weight gradients are partial sums that the
-// plan adds up.
+// small images side by side, and of channels. Output channels are cut where there are thousands of
+// them, and the positions of x where a 16-bit gradient has a million. Blocks depend on the shape
+// alone and each runs on one thread, in one order, so that the bits do not depend on the number of
+// threads. What two blocks would both add to is not shared out: an output's channels follow each
+// other, the input gradient of a channel of an image belongs to one block, and weight gradients are
+// partial sums that the plan adds up.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_CONVOLUTION_H
@@ -26,21 +27,11 @@
 
 namespace halfstep::runtime {
 
-/// How a convolution is cut. Blocks at the end of a dimension may be smaller.
-struct ConvolutionBlock {
-  int64_t images;   // side by side
-  int64_t outputs;  // of an image; all of them where there are several images
-  int64_t channels; // of the input, of one group
-};
-
-/// The cut that the header describes.
-ConvolutionBlock chooseConvolutionBlock(const hs_conv &conv);
-
 /// One convolution of fixed shape, ready to run.
 class Convolution : PatchConvolution {
 public:
-  /// `oneDnn` may be null for f64. Reserves scratch for every worker.
-  Convolution(const hs_conv &conv, WorkerMemory &scratch, OneDnn *oneDnn);
+  /// `oneDnn` may be null for f64. `scratch` is read when it runs.
+  Convolution(const hs_conv &conv, const WorkerMemory &scratch, OneDnn *oneDnn);
 
   int64_t units() const;
 
@@ -54,16 +45,18 @@ private:
 
   void decideWhatIsInPlace();
   void createProducts();
-  hs_gemm gemmOf(int64_t channels, int64_t columns) const;
-  const BlockProduct &product(int64_t channels, int64_t columns, bool accumulate) const;
+  /// The columns of a product, the channels of x that it is of, and those of y.
+  struct Size {
+    int64_t channels, columns, outputChannels;
+  };
+  hs_gemm gemmOf(Size size) const;
+  size_t productIndex(Size size, bool accumulate) const;
   Tile tile(int64_t index) const;
   int64_t tiles() const { return imageBlocks * outputBlocks; }
 
   const ConvolutionBlock block;
-  const int64_t imageBlocks, outputBlocks, channelBlocks;
-  // By whether the block has fewer channels (4) or columns (2) than others, and does not begin a
-  // sum (1).
-  std::array<std::unique_ptr<BlockProduct>, 8> products;
+  const int64_t imageBlocks, outputBlocks, channelBlocks, filterBlocks, positionBlocks;
+  std::array<std::unique_ptr<BlockProduct>, 16> products;
 };
 
 } // namespace halfstep::runtime

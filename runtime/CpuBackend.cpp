@@ -4,6 +4,7 @@
 
 #include "runtime/CpuKernels.h"
 #include "runtime/Error.h"
+#include "runtime/Scratch.h"
 
 #include <algorithm>
 #include <cstring>
@@ -17,6 +18,7 @@ CpuBackend::CpuBackend(const std::string &name, const hs_artefact &artefact, int
     : name(name), artefact(artefact), state("state", artefact.state_bytes),
       arena("activations", artefact.arena_bytes), inputs(artefact.input_count),
       inputSlots("inputs", layOutInputs()), pool(threads), scratch(threads) {
+  reserveScratch();
   // All lists first: resolving takes the addresses of their elements.
   size_t count = 0;
   for (const hs_program &program : artefact.programs)
@@ -27,6 +29,20 @@ CpuBackend::CpuBackend(const std::string &name, const hs_artefact &artefact, int
   void **next = pointers.data();
   for (int kind = 0; kind < HS_PROGRAM_COUNT; ++kind)
     next = resolveProgram(hs_program_kind(kind), next);
+}
+
+// Exactly what the plan shows: a table that asks for more or less than its entries do is not ours.
+void CpuBackend::reserveScratch() {
+  uint64_t needed = 0;
+  for (const hs_program &program : artefact.programs)
+    for (uint64_t i = 0; i < program.entry_count; ++i)
+      needed = std::max(needed, scratchBytes(program.entries[i].kind, program.entries[i].detail));
+  if (needed != artefact.scratch_bytes)
+    throw Error(name, "the plan has " + std::to_string(artefact.scratch_bytes) +
+                          " bytes of scratch memory for each thread, its entries need " +
+                          std::to_string(needed))
+        .help("the file is damaged; compile it again");
+  scratch.reserve(needed);
 }
 
 // Returns the bytes of all slots of all inputs: slot after slot, each beginning a cache line.
@@ -110,7 +126,7 @@ CpuBackend::Call CpuBackend::resolveGemm(const hs_gemm &gemm, void **buffers, vo
     return makeCall(gemm.has_bias ? multiplyDoublesWithBias : multiplyDoubles, buffers,
                     gemm.batch * gemm.m, grain);
   }
-  gemms.push_back(std::make_unique<OneDnnGemm>(library(), gemm));
+  gemms.push_back(std::make_unique<OneDnnGemm>(library(), scratch, gemm));
   detail = gemms.back().get();
   hs_kernel run = gemm.has_bias ? OneDnnGemm::runWithBias : OneDnnGemm::run;
   return makeCall(run, buffers, gemms.back()->units(), 1);
@@ -118,7 +134,7 @@ CpuBackend::Call CpuBackend::resolveGemm(const hs_gemm &gemm, void **buffers, vo
 
 CpuBackend::Call CpuBackend::resolveConvolution(const hs_conv &conv, void **buffers,
                                                 void *&detail) {
-  if (DepthwiseConvolution::matches(conv)) {
+  if (isDepthwise(conv)) {
     depthwise.push_back(std::make_unique<DepthwiseConvolution>(conv, scratch));
     detail = depthwise.back().get();
     return makeCall(DepthwiseConvolution::run, buffers, depthwise.back()->units(), 1);

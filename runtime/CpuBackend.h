@@ -66,6 +66,7 @@ private:
     uint64_t slots = 0, slotBytes = 0; // where its slots are, and how far apart
   };
 
+  void reserveScratch();
   uint64_t layOutInputs();
   void **resolveProgram(hs_program_kind kind, void **next);
   void resolveSlice(hs_program_kind kind, const hs_entry &entry, const hs_slice &slice,

@@ -27,9 +27,6 @@ template <> struct VectorOf<double> {
 template <typename Number> using Vector = typename VectorOf<Number>::Type;
 template <typename Number> constexpr int64_t lanes = 32 / int64_t(sizeof(Number));
 
-/// Vectors that are computed together, which hides the latency of their sums.
-constexpr int64_t mostVectors = 4;
-
 } // namespace
 
 template <typename Number, typename Storage>
@@ -52,31 +49,13 @@ WITH_AVX2 static inline void store(Vector<Number> vector, Storage *to) {
 // What is decided before
 //===------------------------------------------------------------------------------------------===//
 
-static uint32_t numberType(const hs_conv &conv) { return conv.a_type == HS_F64 ? HS_F64 : HS_F32; }
-
-static int64_t lanesOf(const hs_conv &conv) {
-  return numberType(conv) == HS_F64 ? lanes<double> : lanes<float>;
-}
-
-bool DepthwiseConvolution::matches(const hs_conv &conv) {
-  return conv.channels_last && conv.input_channels == 1 && conv.output_channels == 1 &&
-         conv.groups >= lanesOf(conv);
-}
-
-DepthwiseConvolution::DepthwiseConvolution(const hs_conv &conv, WorkerMemory &scratch)
+DepthwiseConvolution::DepthwiseConvolution(const hs_conv &conv, const WorkerMemory &scratch)
     : conv(conv), scratch(scratch), points(volumeOf(conv.window.kernel)),
-      inputs(volumeOf(conv.window.input)), outputs(volumeOf(conv.window.output)) {
+      inputs(volumeOf(conv.window.input)), outputs(volumeOf(conv.window.output)),
+      block(chooseDepthwiseBlock(conv)), offsets(layOutScratch(conv, block)) {
   if (conv.kind == HS_CONV_INPUT_GRADIENT)
     for (int i = 0; i < 3; ++i)
       readers[i] = readersOf(conv.window, i);
-  // The filters, points first; or the sums of a block of channels.
-  uint64_t numberBytes = numberType(conv) == HS_F64 ? sizeof(double) : sizeof(float);
-  scratch.reserve(uint64_t(points) * numberBytes *
-                  uint64_t(std::max(conv.groups, mostVectors * lanesOf(conv))));
-}
-
-int64_t DepthwiseConvolution::weightBlocks() const {
-  return std::max<int64_t>(1, conv.groups / (mostVectors * lanesOf(conv)));
 }
 
 int64_t DepthwiseConvolution::units() const {
@@ -85,7 +64,7 @@ int64_t DepthwiseConvolution::units() const {
     return conv.batch * window.output[0] * window.output[1];
   if (conv.kind == HS_CONV_INPUT_GRADIENT)
     return conv.batch * window.input[0] * window.input[1];
-  return conv.parts * weightBlocks();
+  return conv.parts * block.count;
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -98,8 +77,8 @@ int64_t DepthwiseConvolution::units() const {
 template <int64_t Width, typename Visit>
 static void forEachChannelBlock(int64_t first, int64_t last, Visit visit) {
   int64_t channel = first;
-  for (; channel + mostVectors * Width <= last; channel += mostVectors * Width)
-    visit(std::integral_constant<int64_t, mostVectors>(), channel);
+  for (; channel + depthwiseVectors * Width <= last; channel += depthwiseVectors * Width)
+    visit(std::integral_constant<int64_t, depthwiseVectors>(), channel);
   for (; channel < last; channel += Width)
     visit(std::integral_constant<int64_t, 1>(), std::min(channel, last - Width));
 }
@@ -109,32 +88,40 @@ public:
   Runner(const DepthwiseConvolution &of, void *const *buffers)
       : of(of), conv(of.conv), window(conv.window), a(static_cast<const Storage *>(buffers[0])),
         b(static_cast<const Storage *>(buffers[1])), c(buffers[2]),
-        scratch(reinterpret_cast<Number *>(of.scratch.at(ThreadPool::workerIndex()))) {}
+        scratch(reinterpret_cast<Number *>(of.scratch.at(ThreadPool::workerIndex()))),
+        rows(reinterpret_cast<DepthwiseRow *>(scratch + of.offsets.rows)) {}
 
-  WITH_AVX2 void run(int64_t lo, int64_t hi) const {
+  WITH_AVX2 void run(int64_t lo, int64_t hi) {
     if (conv.kind == HS_CONV_WEIGHT_GRADIENT) {
       for (int64_t unit = lo; unit < hi; ++unit)
         weightGradient(unit);
       return;
     }
-    for (int64_t point = 0; point < of.points; ++point)
-      for (int64_t channel = 0; channel < conv.groups; ++channel)
-        scratch[point * conv.groups + channel] = widen(b[channel * of.points + point]);
-    for (int64_t unit = lo; unit < hi; ++unit)
-      if (conv.kind == HS_CONV_FORWARD)
-        forwardRow(unit);
-      else
-        inputGradientRow(unit);
+    for (int64_t i = 0; i < of.block.count; ++i) {
+      useFilters(of.block.first(i), of.block.last(i, conv.groups));
+      for (int64_t unit = lo; unit < hi; ++unit)
+        if (conv.kind == HS_CONV_FORWARD)
+          forwardRow(unit);
+        else
+          inputGradientRow(unit);
+    }
   }
 
 private:
   static constexpr int64_t width = lanes<Number>;
 
-  // A row of points of the window and what it meets: a row of x or of y.
-  struct PointRow {
-    int64_t firstPoint;
-    const Storage *row;
-  };
+  /// Widens the filters of the channels [first, last), points first, for the rows that follow.
+  WITH_AVX2 void useFilters(int64_t first, int64_t last) {
+    firstChannel = first;
+    channels = last - first;
+    for (int64_t point = 0; point < of.points; ++point)
+      for (int64_t channel = 0; channel < channels; ++channel)
+        scratch[point * channels + channel] = widen(b[(first + channel) * of.points + point]);
+  }
+
+  const Number *filterOf(int64_t point, int64_t channel) const {
+    return scratch + point * channels + channel - firstChannel;
+  }
 
   int64_t positionOf(int dimension, int64_t output, int64_t k) const {
     int64_t position =
@@ -142,47 +129,48 @@ private:
     return position < window.input[dimension] ? position : -1;
   }
 
-  /// What row number `unit` of a result of `sizes` meets in `a`, of `met` sizes; `meeting` gives
-  /// the place that a position meets with point `k` of the window in a dimension, or -1.
+  /// Finds what row number `unit` of a result of `sizes` meets in `a`, of `met` sizes; `meeting`
+  /// gives the place that a position meets with point `k` of the window in a dimension, or -1.
+  /// Returns how many rows it is.
   template <typename Meeting>
-  std::vector<PointRow> rowsMet(int64_t unit, const int64_t (&sizes)[3], const int64_t (&met)[3],
-                                Meeting meeting) const {
-    int64_t row = unit % sizes[1], plane = unit / sizes[1] % sizes[0];
+  int64_t findRows(int64_t unit, const int64_t (&sizes)[3], const int64_t (&met)[3],
+                   Meeting meeting) const {
+    int64_t row = unit % sizes[1], plane = unit / sizes[1] % sizes[0], count = 0;
     const Storage *image = a + unit / sizes[1] / sizes[0] * volumeOf(met) * conv.groups;
-    std::vector<PointRow> rows;
     for (int64_t i = 0; i < window.kernel[0]; ++i)
       for (int64_t j = 0; j < window.kernel[1]; ++j) {
         int64_t metPlane = meeting(0, plane, i), metRow = meeting(1, row, j);
         if (metPlane >= 0 && metRow >= 0)
-          rows.push_back({(i * window.kernel[1] + j) * window.kernel[2],
-                          image + (metPlane * met[1] + metRow) * met[2] * conv.groups});
+          rows[count++] = {(i * window.kernel[1] + j) * window.kernel[2],
+                           image + (metPlane * met[1] + metRow) * met[2] * conv.groups};
       }
-    return rows;
+    return count;
   }
 
   /// A unit is a row of outputs.
   WITH_AVX2 void forwardRow(int64_t unit) const {
     auto *y = static_cast<Storage *>(c) + unit * window.output[2] * conv.groups;
-    std::vector<PointRow> rows = rowsMet(unit, window.output, window.input,
-                                         [this](int dimension, int64_t output, int64_t k) {
-                                           return positionOf(dimension, output, k);
-                                         });
+    int64_t count = findRows(unit, window.output, window.input,
+                             [this](int dimension, int64_t output, int64_t k) {
+                               return positionOf(dimension, output, k);
+                             });
     for (int64_t output = 0; output < window.output[2]; ++output)
-      forEachChannelBlock<width>(0, conv.groups, [&](auto vectors, int64_t channel) {
-        addPoints<vectors>(rows, output, y + output * conv.groups, channel);
-      });
+      forEachChannelBlock<width>(
+          firstChannel, firstChannel + channels, [&](auto vectors, int64_t channel) {
+            addPoints<vectors>(count, output, y + output * conv.groups, channel);
+          });
   }
 
   template <int64_t Vectors>
-  WITH_AVX2 void addPoints(const std::vector<PointRow> &rows, int64_t output, Storage *y,
-                           int64_t channel) const {
+  WITH_AVX2 void addPoints(int64_t count, int64_t output, Storage *y, int64_t channel) const {
     Vector<Number> sums[Vectors] = {};
     int64_t start = output * window.stride[2] - window.pad[2];
     Range inside = pointsInside(window, 2, start, 0, window.input[2]);
-    for (const PointRow &points : rows)
+    for (const DepthwiseRow *row = rows; row != rows + count; ++row)
       for (int64_t k = inside.first; k < inside.last; ++k)
-        addProducts<Vectors>(points.row + (start + k * window.dilation[2]) * conv.groups + channel,
-                             scratch + (points.firstPoint + k) * conv.groups + channel, sums);
+        addProducts<Vectors>(static_cast<const Storage *>(row->row) +
+                                 (start + k * window.dilation[2]) * conv.groups + channel,
+                             filterOf(row->firstPoint + k, channel), sums);
     for (int64_t i = 0; i < Vectors; ++i)
       store<Number>(sums[i], y + channel + i * width);
   }
@@ -197,35 +185,35 @@ private:
   /// A unit is a row of x.
   WITH_AVX2 void inputGradientRow(int64_t unit) const {
     auto *dx = static_cast<Storage *>(c) + unit * window.input[2] * conv.groups;
-    std::vector<PointRow> rows = rowsMet(
+    int64_t count = findRows(
         unit, window.input, window.output, [this](int dimension, int64_t position, int64_t k) {
           return of.readers[dimension][size_t(position * window.kernel[dimension] + k)];
         });
     for (int64_t position = 0; position < window.input[2]; ++position)
-      forEachChannelBlock<width>(0, conv.groups, [&](auto vectors, int64_t channel) {
-        addReaders<vectors>(rows, position, dx + position * conv.groups, channel);
-      });
+      forEachChannelBlock<width>(
+          firstChannel, firstChannel + channels, [&](auto vectors, int64_t channel) {
+            addReaders<vectors>(count, position, dx + position * conv.groups, channel);
+          });
   }
 
   template <int64_t Vectors>
-  WITH_AVX2 void addReaders(const std::vector<PointRow> &rows, int64_t position, Storage *dx,
-                            int64_t channel) const {
+  WITH_AVX2 void addReaders(int64_t count, int64_t position, Storage *dx, int64_t channel) const {
     Vector<Number> sums[Vectors] = {};
     const int64_t *outputs = of.readers[2].data() + position * window.kernel[2];
-    for (const PointRow &points : rows)
+    for (const DepthwiseRow *row = rows; row != rows + count; ++row)
       for (int64_t k = 0; k < window.kernel[2]; ++k)
         if (outputs[k] >= 0)
-          addProducts<Vectors>(points.row + outputs[k] * conv.groups + channel,
-                               scratch + (points.firstPoint + k) * conv.groups + channel, sums);
+          addProducts<Vectors>(static_cast<const Storage *>(row->row) + outputs[k] * conv.groups +
+                                   channel,
+                               filterOf(row->firstPoint + k, channel), sums);
     for (int64_t i = 0; i < Vectors; ++i)
       store<Number>(sums[i], dx + channel + i * width);
   }
 
   /// A unit is a partial sum of some channels.
   WITH_AVX2 void weightGradient(int64_t unit) const {
-    int64_t blocks = of.weightBlocks(), block = unit % blocks, part = unit / blocks;
-    int64_t first = block * mostVectors * width;
-    int64_t last = block == blocks - 1 ? conv.groups : first + mostVectors * width;
+    int64_t block = unit % of.block.count, part = unit / of.block.count;
+    int64_t first = of.block.first(block), last = of.block.last(block, conv.groups);
     auto *dw = static_cast<Number *>(c) + part * conv.groups * of.points;
     forEachChannelBlock<width>(first, last, [&](auto vectors, int64_t channel) {
       weightGradientBlock<vectors>(part, dw, channel);
@@ -273,6 +261,8 @@ private:
   const Storage *a, *b;
   void *c; // the weight gradient is of the numbers' type
   Number *scratch;
+  DepthwiseRow *rows;
+  int64_t firstChannel = 0, channels = 0; // whose filters are in scratch memory
 };
 
 void DepthwiseConvolution::run(void *const *buffers, int64_t lo, int64_t hi) {

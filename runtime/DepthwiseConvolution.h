@@ -11,6 +11,7 @@
 #ifndef HALFSTEP_RUNTIME_DEPTHWISECONVOLUTION_H
 #define HALFSTEP_RUNTIME_DEPTHWISECONVOLUTION_H
 
+#include "runtime/ConvolutionBlock.h"
 #include "runtime/Memory.h"
 #include "runtime/step_abi.h"
 
@@ -21,11 +22,8 @@ namespace halfstep::runtime {
 /// One channels-last convolution of groups of one channel, of fixed shape, ready to run.
 class DepthwiseConvolution {
 public:
-  /// Whether the convolution is one: channels last, one in a group, and enough for a vector.
-  static bool matches(const hs_conv &conv);
-
-  /// Reserves scratch for every worker.
-  DepthwiseConvolution(const hs_conv &conv, WorkerMemory &scratch);
+  /// `conv` is depthwise; `scratch` is read when it runs.
+  DepthwiseConvolution(const hs_conv &conv, const WorkerMemory &scratch);
 
   int64_t units() const;
 
@@ -35,12 +33,11 @@ public:
 private:
   template <typename Storage, typename Number> class Runner;
 
-  /// Blocks of channels of a weight gradient; the last one has what is left over.
-  int64_t weightBlocks() const;
-
   const hs_conv conv;
-  WorkerMemory &scratch;
+  const WorkerMemory &scratch;
   const int64_t points, inputs, outputs; // of the window, of an image of x, of an image of y
+  const DepthwiseBlock block;
+  const DepthwiseScratch offsets;
   // Of an input gradient, for each spatial dimension, by position of x and point of the window: the
   // output whose point reads that position, or -1.
   std::vector<int64_t> readers[3];

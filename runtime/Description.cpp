@@ -68,6 +68,7 @@ std::string describeArtefact(const hs_artefact &artefact) {
           (artefact.cuda ? line("CUDA architecture", artefact.cuda->architecture) : "") +
           line("state", std::to_string(artefact.state_bytes) + " bytes") +
           line("arena", std::to_string(artefact.arena_bytes) + " bytes") +
+          line("scratch a thread", std::to_string(artefact.scratch_bytes) + " bytes") +
           line("micro-batches a step", std::to_string(artefact.micro_batches));
   text += "inputs\n" + describeInputs(artefact);
   text += describeRole(artefact, HS_OUTPUT, "outputs");

@@ -64,4 +64,44 @@ GemmBlock chooseGemmBlock(const hs_gemm &gemm) {
   }
 }
 
+GemmBlock chooseWidenedBlock(const hs_gemm &gemm) {
+  // Each element is converted once for 256 multiply-adds.
+  constexpr int64_t most = 256;
+  GemmBlock block = chooseGemmBlock(gemm);
+  block.rows = std::min(block.rows, most);
+  block.columns = std::min(block.columns, most);
+  block.batch = std::clamp<int64_t>(most * most / (block.rows * block.columns), 1, block.batch);
+  return block;
+}
+
+std::array<hs_gemm, 8> blockProducts(const hs_gemm &gemm, GemmBlock block) {
+  std::array<hs_gemm, 8> products;
+  products.fill(gemm);
+  for (size_t i = 0; i < products.size(); ++i) {
+    // The size of a block; 0 where only the last one is there.
+    auto size = [&](bool isLast, int64_t extent, int64_t whole) {
+      int64_t rest = extent - (ceilDiv(extent, whole) - 1) * whole;
+      return isLast ? rest : extent > whole ? whole : 0;
+    };
+    products[i].m = size(i & 2, gemm.m, block.rows);
+    products[i].n = size(i & 1, gemm.n, block.columns);
+    bool isThere = products[i].m && products[i].n;
+    products[i].batch = isThere ? size(i & 4, gemm.batch, block.batch) : 0;
+  }
+  return products;
+}
+
+int64_t chooseWidenedDepth(const hs_gemm &block) {
+  constexpr int64_t elements = 1 << 18; // a megabyte of operands
+  int64_t perStep =
+      (block.a_stride ? block.batch : 1) * block.m + (block.b_stride ? block.batch : 1) * block.n;
+  return std::clamp<int64_t>(elements / perStep, 1, block.k);
+}
+
+int64_t widenedElements(const hs_gemm &block) {
+  int64_t a = (block.a_stride ? block.batch : 1) * block.m;
+  int64_t b = (block.b_stride ? block.batch : 1) * block.n;
+  return (a + b) * chooseWidenedDepth(block) + (block.batch * block.m + 1) * block.n;
+}
+
 } // namespace halfstep::runtime

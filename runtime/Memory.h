@@ -31,7 +31,8 @@ private:
   uint64_t size = 0;
 };
 
-/// Scratch memory for each worker of a pool, as much as the most demanding user needs.
+/// Scratch memory for each worker of a pool, as much as the most demanding user needs, in whole
+/// pages.
 class WorkerMemory {
 public:
   explicit WorkerMemory(int workers) : count(workers) {}

@@ -85,7 +85,7 @@ static const Functions &dnnl() {
   return functions;
 }
 
-OneDnn::OneDnn(int workers) : scratch(workers), operands(workers), streams(size_t(workers)) {
+OneDnn::OneDnn(int workers) : scratch(workers), streams(size_t(workers)) {
   for (dnnl_stream *&stream : streams)
     if (dnnl().dnnl_stream_create(&stream, dnnl().engine, dnnl_stream_default_flags) !=
         dnnl_success)

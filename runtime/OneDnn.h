@@ -33,8 +33,7 @@ public:
   int workers() const { return scratch.workers(); }
   dnnl_stream *stream(int worker) const { return streams[size_t(worker)]; }
 
-  WorkerMemory scratch;  // of a primitive
-  WorkerMemory operands; // of who calls one: its operands in another type
+  WorkerMemory scratch; // of a primitive
 
 private:
   std::vector<dnnl_stream *> streams;

@@ -10,30 +10,21 @@
 
 namespace halfstep::runtime {
 
-OneDnnGemm::OneDnnGemm(OneDnn &oneDnn, const hs_gemm &gemm)
+OneDnnGemm::OneDnnGemm(OneDnn &oneDnn, const WorkerMemory &scratch, const hs_gemm &gemm)
     : gemm(gemm), widens(!OneDnnProduct::isSupported(gemm)),
-      block(widens ? WidenedProduct::limit(chooseGemmBlock(gemm)) : chooseGemmBlock(gemm)),
+      block(widens ? chooseWidenedBlock(gemm) : chooseGemmBlock(gemm)),
       batchBlocks(ceilDiv(gemm.batch, block.batch)), rowBlocks(ceilDiv(gemm.m, block.rows)),
       columnBlocks(ceilDiv(gemm.n, block.columns)) {
-  // The size of the last block of a dimension; the others are whole.
-  auto last = [](int64_t extent, int64_t size) {
-    return extent - (ceilDiv(extent, size) - 1) * size;
-  };
   int workers = int(std::min<int64_t>(oneDnn.workers(), units()));
+  std::array<hs_gemm, 8> parts = blockProducts(gemm, block);
   for (size_t i = 0; i < products.size(); ++i) {
-    bool hasWholeBlocks =
-        (i & 4 || batchBlocks > 1) && (i & 2 || rowBlocks > 1) && (i & 1 || columnBlocks > 1);
-    if (!hasWholeBlocks)
+    if (parts[i].batch == 0)
       continue;
-    hs_gemm part = gemm;
-    part.batch = i & 4 ? last(gemm.batch, block.batch) : block.batch;
-    part.m = i & 2 ? last(gemm.m, block.rows) : block.rows;
-    part.n = i & 1 ? last(gemm.n, block.columns) : block.columns;
     if (widens)
-      products[i].widened = std::make_unique<WidenedProduct>(oneDnn, part, workers);
+      products[i].widened = std::make_unique<WidenedProduct>(oneDnn, scratch, parts[i], workers);
     else
       products[i].direct =
-          std::make_unique<OneDnnProduct>(oneDnn, part, /*accumulate=*/false, workers);
+          std::make_unique<OneDnnProduct>(oneDnn, parts[i], /*accumulate=*/false, workers);
   }
 }
 

@@ -14,8 +14,9 @@ namespace halfstep::runtime {
 /// One product of fixed shape, cut into blocks, ready to run.
 class OneDnnGemm {
 public:
-  /// Where oneDNN does not know the types on this CPU, blocks are multiplied in f32.
-  OneDnnGemm(OneDnn &oneDnn, const hs_gemm &gemm);
+  /// Where oneDNN does not know the types on this CPU, blocks are multiplied in f32. `scratch` is
+  /// read when it runs.
+  OneDnnGemm(OneDnn &oneDnn, const WorkerMemory &scratch, const hs_gemm &gemm);
 
   /// The number of blocks.
   int64_t units() const { return batchBlocks * rowBlocks * columnBlocks; }
@@ -42,9 +43,7 @@ private:
   const bool widens;
   const GemmBlock block;
   const int64_t batchBlocks, rowBlocks, columnBlocks;
-  // Blocks at the end of a dimension may be smaller: one product for each of the sizes, by whether
-  // it is the last of the batch (4), the rows (2), the columns (1).
-  std::array<Product, 8> products;
+  std::array<Product, 8> products; // as blockProducts
 };
 
 } // namespace halfstep::runtime

@@ -2,34 +2,20 @@
 
 #include "runtime/PatchConvolution.h"
 
-#include "runtime/Parts.h"
 #include "runtime/Window.h"
 
 namespace halfstep::runtime {
 
-PatchConvolution::PatchConvolution(const hs_conv &conv, WorkerMemory &scratch, OneDnn *oneDnn)
+PatchConvolution::PatchConvolution(const hs_conv &conv, const WorkerMemory &scratch, OneDnn *oneDnn)
     : conv(conv), scratch(scratch), oneDnn(oneDnn), points(volumeOf(conv.window.kernel)),
       inputs(volumeOf(conv.window.input)), outputs(volumeOf(conv.window.output)),
       storageType(conv.a_type), operandType(conv.a_type),
       sumType(conv.a_type == HS_F64 ? HS_F64 : HS_F32) {}
 
 void PatchConvolution::decideByTypes() {
-  const hs_window &window = conv.window;
-  bool readsEachOnce = points == 1 && inputs == outputs && window.stride[0] == 1 &&
-                       window.stride[1] == 1 && window.stride[2] == 1;
   bool isOperand = storageType == operandType, isSum = storageType == sumType;
-  isPatchless = readsEachOnce && (isKind(HS_CONV_INPUT_GRADIENT) ? isSum : isOperand);
+  isPatchless = readsEachOnce(conv) && (isKind(HS_CONV_INPUT_GRADIENT) ? isSum : isOperand);
   isOutputInPlace = isKind(HS_CONV_FORWARD) ? isSum : isOperand;
-}
-
-void PatchConvolution::reserveScratch(int64_t patches, int64_t outputs, int64_t filters,
-                                      int64_t sums) {
-  auto aligned = [](int64_t elements) { return ceilDiv(elements, 16) * 16; };
-  offsets.outputs = aligned(patches);
-  offsets.filters = offsets.outputs + aligned(outputs);
-  offsets.sums = offsets.filters + aligned(filters);
-  uint64_t bytes = sumType == HS_F64 ? sizeof(double) : sizeof(float);
-  scratch.reserve(uint64_t(offsets.sums + sums) * bytes);
 }
 
 hs_gemm PatchConvolution::asGemm(const Product &product) const {

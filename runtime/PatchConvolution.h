@@ -11,6 +11,7 @@
 #define HALFSTEP_RUNTIME_PATCHCONVOLUTION_H
 
 #include "runtime/BlockProduct.h"
+#include "runtime/ConvolutionBlock.h"
 #include "runtime/Rows.h"
 
 #include <optional>
@@ -20,15 +21,12 @@ namespace halfstep::runtime {
 class PatchConvolution {
 protected:
   /// `oneDnn` may be null for f64.
-  PatchConvolution(const hs_conv &conv, WorkerMemory &scratch, OneDnn *oneDnn);
+  PatchConvolution(const hs_conv &conv, const WorkerMemory &scratch, OneDnn *oneDnn);
 
   bool isKind(hs_conv_kind kind) const { return conv.kind == uint32_t(kind); }
 
   /// What the types and the window allow to be read and written in place.
   void decideByTypes();
-
-  /// Has every worker's scratch memory hold so many elements of the sums' type.
-  void reserveScratch(int64_t patches, int64_t outputs, int64_t filters, int64_t sums);
 
   /// A matrix product of the operands' and the sums' types.
   struct Product {
@@ -64,17 +62,13 @@ protected:
   }
 
   const hs_conv conv;
-  WorkerMemory &scratch;
+  const WorkerMemory &scratch; // read when units run
   OneDnn *const oneDnn;
   const int64_t points, inputs, outputs;      // of the window, of an image's channel of x and of y
   uint32_t storageType, operandType, sumType; // hs_type
   // Whether a product works right on x (a window of one point that reads each input once) or y.
   bool isPatchless, isOutputInPlace;
-  // Where in the scratch memory of a worker what begins, in elements of the sums' type; patches
-  // are at its beginning.
-  struct {
-    int64_t outputs, filters, sums;
-  } offsets;
+  ConvolutionScratch offsets{};
 };
 
 } // namespace halfstep::runtime

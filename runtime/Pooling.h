@@ -3,16 +3,17 @@
 #define HALFSTEP_RUNTIME_POOLING_H
 
 #include "runtime/Memory.h"
+#include "runtime/PoolingBlock.h"
 #include "runtime/step_abi.h"
 
 namespace halfstep::runtime {
 
 /// A pooling or its adjoint, of fixed shape, ready to run. Planes of 16 bits are widened into
-/// scratch memory; sums are f64 there.
+/// scratch memory; sums are f64 there, a part of a very large plane at a time.
 class Pooling {
 public:
-  /// Reserves scratch for every worker.
-  Pooling(const hs_pool &pool, WorkerMemory &scratch);
+  /// `scratch` is read when it runs.
+  Pooling(const hs_pool &pool, const WorkerMemory &scratch);
 
   /// The range kernel. A unit is a plane: each number is computed by one thread in one order.
   /// Buffers: those of the kind, the Pooling.
@@ -28,7 +29,8 @@ private:
   template <typename Storage, typename Number> hs_kernel kernelOfKind() const;
 
   const hs_pool &pool;
-  WorkerMemory &scratch;
+  const WorkerMemory &scratch;
+  const PoolingScratch offsets;
   const int64_t inputs, outputs; // of a plane
 };
 

@@ -40,13 +40,17 @@ std::function<std::string(const std::string &)> wholeNumber(uint64_t smallest, u
 
 std::string isNoEmptyName(const std::string &path) { return path.empty() ? "an empty name" : ""; }
 
+void addThreads(CLI::App &command, int &threads) {
+  command.add_option("--threads", threads, "threads to compute with (default: all CPUs)")
+      ->check(wholeNumber(1, 4096))
+      ->type_name("N");
+}
+
 void addDataOptions(CLI::App &command, RunOptions &options) {
   addList(command, "--data", options.data,
           "samples of each input, and of the label: a .npy file, first dimension the samples",
           "NAME=FILE");
-  command.add_option("--threads", options.threads, "threads to compute with (default: all CPUs)")
-      ->check(wholeNumber(1, 4096))
-      ->type_name("N");
+  addThreads(command, options.threads);
   command
       .add_option("--device", options.device.device,
                   "which CUDA device runs a step that is for one: auto, emulate or a number")
@@ -108,8 +112,8 @@ void addRunOptions(CLI::App &command, RunOptions &options) {
   command.add_flag("--force", options.force, "let --save replace an existing file");
 }
 
-int threadCount(const RunOptions &options) {
-  return options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+int threadCount(int given) {
+  return given ? given : int(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 namespace {

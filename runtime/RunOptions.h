@@ -45,8 +45,11 @@ void addDataOptions(CLI::App &command, RunOptions &options);
 /// A check for CLI11: a script whose variable is empty must not lose the result.
 std::string isNoEmptyName(const std::string &path);
 
-/// The number of threads to make a session with.
-int threadCount(const RunOptions &options);
+/// Adds --threads alone.
+void addThreads(CLI::App &command, int &threads);
+
+/// The number of threads to make a session with: those given, or one for each CPU where that is 0.
+int threadCount(int given);
 
 /// The file of each of the artefact's inputs from `assignments`, NAME=FILE as given to `option`.
 /// Without `needLabel` the label's entry stays empty. Throws (wrong usage) on a name that is

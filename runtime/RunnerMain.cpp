@@ -132,7 +132,7 @@ int run(int argc, char **argv) {
     std::cout << describeArtefact(payload.artefact->tables());
     return 0;
   }
-  Session session(payload.artefact, threadCount(options), options.device);
+  Session session(payload.artefact, threadCount(options.threads), options.device);
   if (!options.evaluate && !options.infer)
     return runTraining(session, *payload.weights, options, {executable});
 

@@ -19,6 +19,9 @@ namespace halfstep::runtime {
 /// Bytes of one element.
 size_t elementBytes(hs_type type);
 
+/// Whether a type has 16-bit floats.
+inline bool isHalf(uint32_t type) { return type == HS_F16 || type == HS_BF16; }
+
 /// The name of a type in safetensors files: "F32", "BF16", "BOOL", ...
 std::string_view safetensorsName(hs_type type);
 

@@ -54,22 +54,9 @@ WITH_AVX2 static void addRow(const float *source, int64_t count, float *target) 
 // Products
 //===------------------------------------------------------------------------------------------===//
 
-GemmBlock WidenedProduct::limit(GemmBlock block) {
-  // Each element is converted once for 256 multiply-adds.
-  constexpr int64_t most = 256;
-  return {block.batch, std::min(block.rows, most), std::min(block.columns, most)};
-}
-
-// How much of k to multiply at once: a megabyte of operands.
-static int64_t choosePart(const hs_gemm &gemm) {
-  constexpr int64_t elements = 1 << 18;
-  int64_t perStep =
-      (gemm.a_stride ? gemm.batch : 1) * gemm.m + (gemm.b_stride ? gemm.batch : 1) * gemm.n;
-  return std::clamp<int64_t>(elements / perStep, 1, gemm.k);
-}
-
-WidenedProduct::WidenedProduct(OneDnn &oneDnn, const hs_gemm &gemm, int workers)
-    : oneDnn(oneDnn), gemm(gemm), part(choosePart(gemm)),
+WidenedProduct::WidenedProduct(OneDnn &oneDnn, const WorkerMemory &scratch, const hs_gemm &gemm,
+                               int workers)
+    : scratch(scratch), gemm(gemm), part(chooseWidenedDepth(gemm)),
       a{gemm.a_type,      gemm.a_stride ? gemm.batch : 1,   gemm.a_stride,
         gemm.lda,         gemm.transpose_a ? part : gemm.m, gemm.transpose_a ? gemm.m : part,
         !gemm.transpose_a},
@@ -80,10 +67,7 @@ WidenedProduct::WidenedProduct(OneDnn &oneDnn, const hs_gemm &gemm, int workers)
         gemm.transpose_b ? gemm.n : part,
         gemm.transpose_b ? part : gemm.n,
         bool(gemm.transpose_b)},
-      product(oneDnn, partGemm(), /*accumulate=*/true, workers) {
-  int64_t elements = a.elements() + b.elements() + (gemm.batch * gemm.m + 1) * gemm.n;
-  oneDnn.operands.reserve(uint64_t(elements) * sizeof(float));
-}
+      product(oneDnn, partGemm(), /*accumulate=*/true, workers) {}
 
 hs_gemm WidenedProduct::partGemm() const {
   hs_gemm result = gemm;
@@ -114,7 +98,7 @@ void WidenedProduct::Operand::widen(const char *source, int64_t begin, int64_t l
 
 void WidenedProduct::run(int worker, const void *a, const void *b, void *c,
                          const void *bias) const {
-  float *left = reinterpret_cast<float *>(oneDnn.operands.at(worker));
+  float *left = reinterpret_cast<float *>(scratch.at(worker));
   float *right = left + this->a.elements(), *sums = right + this->b.elements();
   std::fill_n(sums, gemm.batch * gemm.m * gemm.n, 0.0f);
   for (int64_t begin = 0; begin < gemm.k; begin += part) {

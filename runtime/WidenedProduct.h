@@ -16,11 +16,9 @@ namespace halfstep::runtime {
 /// A matrix product of fixed shape, its operands f16, bf16 or f32, ready to run.
 class WidenedProduct {
 public:
-  /// `block` or, where it is larger than scratch memory should be, part of it.
-  static GemmBlock limit(GemmBlock block);
-
-  /// Run by up to `workers` workers at once. `gemm` is a block within `limit`.
-  WidenedProduct(OneDnn &oneDnn, const hs_gemm &gemm, int workers);
+  /// Run by up to `workers` workers at once. `gemm` is one of a widened block; `scratch` is read
+  /// when it runs.
+  WidenedProduct(OneDnn &oneDnn, const WorkerMemory &scratch, const hs_gemm &gemm, int workers);
 
   /// On one thread; an OnOneThread must live. `bias` as OneDnnProduct::run.
   void run(int worker, const void *a, const void *b, void *c, const void *bias) const;
@@ -40,7 +38,7 @@ private:
   hs_gemm partGemm() const;
   void round(float *sums, char *c, const char *bias) const;
 
-  OneDnn &oneDnn;
+  const WorkerMemory &scratch;
   const hs_gemm gemm;
   const int64_t part; // of k, multiplied at once
   const Operand a, b;

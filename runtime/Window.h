@@ -24,6 +24,8 @@ struct Range {
   bool contains(int64_t number) const { return first <= number && number < last; }
 };
 
+inline bool overlap(Range a, Range b) { return a.first < b.last && b.first < a.last; }
+
 /// The outputs of one dimension for which the point `k` of the window lies in the input.
 inline Range outputsInside(const hs_window &window, int dimension, int64_t k) {
   int64_t stride = window.stride[dimension], input = window.input[dimension];
@@ -60,6 +62,27 @@ inline std::vector<int64_t> readersOf(const hs_window &window, int dimension) {
     for (int64_t k = 0; k < window.kernel[dimension]; ++k)
       readers.push_back(readerOf(window, dimension, position, k));
   return readers;
+}
+
+/// Positions of a plane of x from the first to behind the last that the outputs [begin, end) may
+/// read.
+inline Range positionsRead(const hs_window &window, int64_t begin, int64_t end) {
+  Range range{0, 1};
+  bool isOne = true; // place in all dimensions before, so that this one bounds the range too
+  for (int i = 0; i < 3; ++i) {
+    int64_t behind = i == 0 ? window.output[1] * window.output[2] : i == 1 ? window.output[2] : 1;
+    int64_t first = begin / behind % window.output[i], last = (end - 1) / behind % window.output[i];
+    int64_t reach = (window.kernel[i] - 1) * window.dilation[i] + 1;
+    int64_t low = isOne ? std::clamp<int64_t>(first * window.stride[i] - window.pad[i], 0,
+                                              window.input[i] - 1)
+                        : 0;
+    int64_t high = isOne ? std::clamp<int64_t>(last * window.stride[i] - window.pad[i] + reach, 1,
+                                               window.input[i])
+                         : window.input[i];
+    range = {range.first * window.input[i] + low, (range.last - 1) * window.input[i] + high};
+    isOne &= window.input[i] == 1 && first == last;
+  }
+  return range;
 }
 
 /// What the outputs of one row read with one point of the window.

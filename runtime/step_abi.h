@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define HALFSTEP_ABI_VERSION 7u
+#define HALFSTEP_ABI_VERSION 8u
 
 /* Storage types. HS_BOOL is one byte, 0 or 1. */
 typedef enum hs_type {
@@ -211,6 +211,7 @@ typedef struct hs_artefact {
   const hs_tensor *inputs;  /* graph inputs in their order, then the label if there is one */
   const hs_tensor *tensors; /* everything else that has a name */
   uint64_t state_bytes, arena_bytes;
+  uint64_t scratch_bytes;   /* of each thread: the most that an entry needs (Scratch.h) */
   uint64_t input_slots;     /* how many batches of each input the host may hold at a time */
   uint64_t micro_batches;   /* `micro` runs this often for one `update` (--accumulate) */
   const char *recipe;       /* JSON: how it was compiled */

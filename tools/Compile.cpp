@@ -7,6 +7,7 @@
 #include "runtime/Files.h"
 #include "runtime/Library.h"
 #include "runtime/OutputFiles.h"
+#include "runtime/RunOptions.h"
 #include "tools/Commands.h"
 #include "tools/LoadedModel.h"
 #include "tools/MemorySummary.h"
@@ -114,7 +115,7 @@ int compileCommand(int argc, char **argv) {
       return compilation.exitCode();
     if (targets.size() > 1)
       llvm::errs() << target.recipe.target << ":\n";
-    printClasses(MemoryReport::of(compilation.module()), llvm::errs());
+    printClasses(MemoryReport::of(compilation.module(), runtime::threadCount(0)), llvm::errs());
     FailureOr<llvm::ArrayRef<Weight>> weights = compilation.weights();
     if (failed(weights))
       return compilation.exitCode();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/RunOptions.h"
 #include "runtime/Suggestion.h"
 #include "tools/Commands.h"
 #include "tools/LoadedModel.h"
@@ -57,7 +58,8 @@ static int printEmitted(Compilation &compilation, llvm::StringRef format) {
   return 0;
 }
 
-static int inspectPhase(Compilation &compilation, Phase phase, llvm::StringRef format) {
+static int inspectPhase(Compilation &compilation, Phase phase, llvm::StringRef format,
+                        unsigned threads) {
   if (failed(compilation.load()))
     return compilation.exitCode();
   if (auto finished = finishedPhase(compilation.module()); finished && *finished > phase)
@@ -74,12 +76,12 @@ static int inspectPhase(Compilation &compilation, Phase phase, llvm::StringRef f
   } else if (format == "json" && phase == Phase::Precision) {
     return printPrecision(compilation);
   } else if (format == "json" && phase == Phase::Memory) {
-    os << MemoryReport::of(module).toJson() << '\n';
+    os << MemoryReport::of(module, threads).toJson() << '\n';
   } else if (format == "json") {
     throw runtime::Error("--format", "json is there for the phases precision, memory and emit")
         .exitWith(2);
   } else if (format == "text" && phase == Phase::Memory) {
-    MemoryReport report = MemoryReport::of(module);
+    MemoryReport report = MemoryReport::of(module, threads);
     printClasses(report, os);
     printPeak(report, os);
   } else if (format == "mlir") {
@@ -120,12 +122,14 @@ int inspectCommand(int argc, char **argv) {
   CompileOptions options;
   options.assumesSizes = true;
   std::string phaseName, format;
+  int threads = 0;
   Command command("inspect", "Shows what a model holds, and what each phase makes of it.",
                   "halfstep inspect model.onnx --loss mse --phase grad");
   command.addForwardOptions(options);
   command.addTrainingOptions(options);
   command.add_option("--phase", phaseName, llvm::join(phaseNames(), ", "))->type_name("PHASE");
   command.addChoice("--format", format, "format", {"text", "mlir", "json"});
+  runtime::addThreads(command, threads);
   if (std::optional<int> answered = command.parse(argc, argv))
     return *answered;
 
@@ -139,7 +143,7 @@ int inspectCommand(int argc, char **argv) {
   if (!phase)
     return inspectModel(options, format);
   Compilation compilation(options, /*quiet=*/false);
-  return inspectPhase(compilation, *phase, format);
+  return inspectPhase(compilation, *phase, format, runtime::threadCount(threads));
 }
 
 } // namespace halfstep

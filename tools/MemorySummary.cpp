@@ -28,6 +28,9 @@ void printClasses(const MemoryReport &report, llvm::raw_ostream &os) {
 }
 
 void printPeak(const MemoryReport &report, llvm::raw_ostream &os) {
+  if (report.scratchBytes)
+    os << "scratch: " << sizeText(report.scratchBytes) << " for each of " << report.threads
+       << (report.threads == 1 ? " thread" : " threads") << '\n';
   os << "arena: " << sizeText(report.arenaBytes);
   if (report.fragmentation)
     os << ", " << sizeText(report.fragmentation) << " of it lost between values";

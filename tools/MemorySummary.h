@@ -14,7 +14,8 @@ std::string sizeText(uint64_t bytes);
 /// What each class takes, and the peak: a few lines.
 void printClasses(const MemoryReport &report, llvm::raw_ostream &os);
 
-/// The values that are live where the arena is busiest, largest first.
+/// The scratch memory of a thread, and the values that are live where the arena is busiest, largest
+/// first.
 void printPeak(const MemoryReport &report, llvm::raw_ostream &os);
 
 } // namespace halfstep

@@ -31,7 +31,7 @@ int runCommand(int argc, char **argv) {
   if (failed(model))
     return compilation.exitCode();
 
-  runtime::Session session(model->artefact, runtime::threadCount(runOptions), runOptions.device);
+  runtime::Session session(model->artefact, runtime::threadCount(runOptions.threads), runOptions.device);
   session.initialise(model->weights());
   std::vector<std::string> paths =
       runtime::matchFiles(session.artefact(), runOptions.data, "--data", /*needLabel=*/false);

@@ -34,7 +34,7 @@ int trainCommand(int argc, char **argv) {
     model = std::move(*loaded);
     inputs = compilation.inputs();
   }
-  runtime::Session session(model.artefact, runtime::threadCount(runOptions), runOptions.device);
+  runtime::Session session(model.artefact, runtime::threadCount(runOptions.threads), runOptions.device);
   return runtime::runTraining(session, model.weights(), runOptions, inputs);
 }
 

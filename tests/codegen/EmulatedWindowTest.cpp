@@ -9,8 +9,8 @@
 #include "EmulatedModule.h"
 #include "WindowCases.h"
 
-#include "codegen/CallDetails.h"
 #include "codegen/LowerToLlvm.h"
+#include "passes/CallDetails.h"
 #include "runtime/Error.h"
 #include "tests/runtime/WindowTest.h"
 
@@ -128,8 +128,8 @@ static void check(Operation *entry, const EmulatedModule &kernels, llvm::StringR
   for (uint64_t seed : {2, 3})
     EXPECT_TRUE(runOnDevice(kernels, name, operands, bytes, seed) == result) << "seed " << seed;
   if (auto conv = dyn_cast<table::ConvOp>(entry))
-    return expectConvolution(*codegen::describe(conv), operands, result);
-  hs_pool described = *codegen::describe(pool);
+    return expectConvolution(*describe(conv), operands, result);
+  hs_pool described = *describe(pool);
   Numbers expected = decode(runEntry(HS_POOL, &described, operands, bytes, 1), described.type),
           computed = decode(result, described.type);
   for (size_t i = 0; i < expected.size(); ++i) // NaNs may have other bits

@@ -21,6 +21,7 @@ TEST_F(TableTest, IsReadAndRun) {
   EXPECT_EQ(tables.abi_version, HALFSTEP_ABI_VERSION);
   EXPECT_EQ(tables.state_bytes, 256u);
   EXPECT_EQ(tables.arena_bytes, 192u);
+  EXPECT_EQ(tables.scratch_bytes, 8192u);
   EXPECT_EQ(tables.input_slots, 3u);
   EXPECT_EQ(tables.micro_batches, 2u);
   EXPECT_STREQ(tables.recipe, "{\"loss\": \"mse\"}");

@@ -22,8 +22,8 @@ using namespace halfstep::codegen;
 inline const char *const planned = R"mlir(
 module attributes {halfstep.phase = "memory", halfstep.recipe = "{\"loss\": \"mse\"}",
                    halfstep.graph_hash = "00ff", halfstep.state_bytes = 256 : i64,
-                   halfstep.arena_bytes = 192 : i64, halfstep.input_slots = 3 : i64,
-                   halfstep.micro_batches = 2 : i64} {
+                   halfstep.arena_bytes = 192 : i64, halfstep.scratch_bytes = 8192 : i64,
+                   halfstep.input_slots = 3 : i64, halfstep.micro_batches = 2 : i64} {
   table.tensor label "label" : tensor<2xi64> {classCount = 10 : i64, slice = #table.slice<3, 0, 16>}
   table.tensor input "x" : tensor<2x3xf32> {slice = #table.slice<2, 0, 24>}
   table.tensor parameter "w" : tensor<3x4xf32> {trainable, slice = #table.slice<0, 64, 48>}
@@ -69,7 +69,8 @@ module attributes {halfstep.phase = "memory", halfstep.recipe = "{\"loss\": \"ms
 inline std::string withSizes(const std::string &functions) {
   return R"mlir(module attributes {
   halfstep.arena_bytes = 8192 : i64, halfstep.graph_hash = "", halfstep.input_slots = 2 : i64,
-  halfstep.micro_batches = 1 : i64, halfstep.recipe = "{}", halfstep.state_bytes = 8192 : i64
+  halfstep.micro_batches = 1 : i64, halfstep.recipe = "{}", halfstep.scratch_bytes = 0 : i64,
+  halfstep.state_bytes = 8192 : i64
 } {
 )mlir" + functions +
          "}";

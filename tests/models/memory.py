@@ -34,7 +34,8 @@ def keknet(folder, size):
 
 
 def plan(model, *options):
-    command = ["halfstep", "inspect", model, *options, "--phase", "memory", "--format", "json"]
+    command = ["halfstep", "inspect", model, *options, "--phase", "memory", "--format", "json",
+               "--threads", 2]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
                           check=True)
     return json.loads(done.stdout)

@@ -16,7 +16,7 @@ namespace {
 
 // %relu takes over the bytes of %h; %dw is in state; @update needs less than @micro.
 const char *const kPlanned = R"(
-module attributes {halfstep.state_bytes = 512 : i64, halfstep.arena_bytes = 576 : i64,
+module attributes {halfstep.state_bytes = 512 : i64, halfstep.arena_bytes = 576 : i64, halfstep.scratch_bytes = 0 : i64,
                    halfstep.input_slots = 2 : i64} {
   table.tensor parameter "w" : tensor<4x8xf32> {slice = #table.slice<0, 0, 128>, trainable}
   table.tensor gradient "w" : tensor<4x8xf32> {slice = #table.slice<0, 128, 128>}
@@ -59,7 +59,7 @@ protected:
   }
   void SetUp() override {
     ASSERT_TRUE(module);
-    report = MemoryReport::of(*module);
+    report = MemoryReport::of(*module, /*threads=*/3);
   }
 
   mlir::MLIRContext context;
@@ -117,7 +117,8 @@ TEST_F(MemoryReportTest, Totals) {
                                                       {"state", 16},
                                                       {"activations", 96},
                                                       {"workspace", 64},
-                                                      {"inputs", 240}}));
+                                                      {"inputs", 240},
+                                                      {"scratch", 0}}));
   EXPECT_EQ(report.peakBytes, 1408u + 24u);
   EXPECT_EQ(report.fragmentation, 576u - 96u);
   EXPECT_EQ(report.liveAtPeak, (std::vector<unsigned>{1, 2}));
@@ -141,23 +142,47 @@ TEST_F(MemoryReportTest, Json) {
   EXPECT_EQ((*object.getArray("slices"))[1], llvm::json::Value(std::move(relu)));
 }
 
+/// A module whose one entry is a weight gradient of a number of partial sums.
+static mlir::OwningOpRef<mlir::ModuleOp> weightGradient(mlir::MLIRContext &context,
+                                                        const std::string &parts,
+                                                        const std::string &scratchBytes) {
+  context.loadDialect<table::TableDialect, mlir::func::FuncDialect>();
+  std::string source = "module attributes {halfstep.state_bytes = 0 : i64, "
+                       "halfstep.arena_bytes = 384 : i64, halfstep.input_slots = 1 : i64, "
+                       "halfstep.scratch_bytes = " +
+                       scratchBytes +
+                       " : i64} {\n"
+                       "func.func @micro(%dy: tensor<2x4x3xf32>, %x: tensor<2x2x5xf32>) {\n"
+                       "%dw = table.conv weight_gradient %dy, %x {strides = array<i64: 1>, "
+                       "dilations = array<i64: 1>, pads = array<i64: 0, 0>, groups = 1 : i64, "
+                       "slices = [#table.slice<2, 0, 96>, #table.slice<3, 0, 80>, "
+                       "#table.slice<1, 0, 288>]} : (tensor<2x4x3xf32>, tensor<2x2x5xf32>) -> "
+                       "tensor<" +
+                       parts + "x4x2x3xf32> loc(\"dw\")\nreturn\n}\n}";
+  return mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+}
+
 TEST(MemoryReport, PartialSumsAreWorkspace) {
   mlir::MLIRContext context;
-  context.loadDialect<table::TableDialect, mlir::func::FuncDialect>();
   for (auto [parts, memoryClass] : {std::pair("1", "activations"), {"3", "workspace"}}) {
-    std::string source = "module attributes {halfstep.state_bytes = 0 : i64, "
-                         "halfstep.arena_bytes = 384 : i64, halfstep.input_slots = 1 : i64} {\n"
-                         "func.func @micro(%dy: tensor<2x4x3xf32>, %x: tensor<2x2x5xf32>) {\n"
-                         "%dw = table.conv weight_gradient %dy, %x {strides = array<i64: 1>, "
-                         "dilations = array<i64: 1>, pads = array<i64: 0, 0>, groups = 1 : i64, "
-                         "slices = [#table.slice<2, 0, 96>, #table.slice<3, 0, 80>, "
-                         "#table.slice<1, 0, 288>]} : (tensor<2x4x3xf32>, tensor<2x2x5xf32>) -> "
-                         "tensor<" +
-                         std::string(parts) + "x4x2x3xf32>\nreturn\n}\n}";
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+    auto module = weightGradient(context, parts, "0");
     ASSERT_TRUE(module);
-    MemoryReport report = MemoryReport::of(*module);
+    MemoryReport report = MemoryReport::of(*module, /*threads=*/1);
     ASSERT_EQ(report.slices.size(), 1u);
     EXPECT_EQ(report.slices[0].memoryClass, memoryClass);
   }
+}
+
+TEST(MemoryReport, EachThreadHasScratchMemory) {
+  mlir::MLIRContext context;
+  auto module = weightGradient(context, "1", "4096");
+  ASSERT_TRUE(module);
+  MemoryReport report = MemoryReport::of(*module, /*threads=*/3);
+  ASSERT_EQ(report.slices.size(), 2u);
+  EXPECT_EQ(str(report.slices[1]), "scratch scratch 3x4096xi8 384+12288 [0,1] of dw");
+  EXPECT_EQ(report.classes.back(), std::pair(std::string("scratch"), uint64_t(12288)));
+  EXPECT_EQ(report.peakBytes, 384u + 12288u);
+  auto json = llvm::cantFail(llvm::json::parse(report.toJson()));
+  EXPECT_EQ(*json.getAsObject()->getObject("scratch"),
+            (llvm::json::Object{{"bytes_per_thread", 4096}, {"threads", 3}}));
 }

@@ -3,8 +3,8 @@
 // RUN: halfstep-opt %s --plan-memory=reuse=false --verify-phase=phase=memory \
 // RUN:   | FileCheck %s --check-prefix=APART
 
-// CHECK: module attributes {halfstep.arena_bytes = 336 : i64, halfstep.input_slots = 2 : i64, halfstep.state_bytes = 576 : i64}
-// APART: module attributes {halfstep.arena_bytes = 592 : i64, halfstep.input_slots = 2 : i64, halfstep.state_bytes = 576 : i64}
+// CHECK: module attributes {halfstep.arena_bytes = 336 : i64, halfstep.input_slots = 2 : i64, halfstep.scratch_bytes = 0 : i64, halfstep.state_bytes = 576 : i64}
+// APART: module attributes {halfstep.arena_bytes = 592 : i64, halfstep.input_slots = 2 : i64, halfstep.scratch_bytes = 0 : i64, halfstep.state_bytes = 576 : i64}
 module {
   // The regions come first, aligned to 256 bytes; what lies in one is at its offset there;
   // everything else is aligned to 64.

@@ -67,3 +67,16 @@ func.func @infer(%x: tensor<8xf32> {train.input = "x"}) {
   %y = table.launch @relu(%x) : (tensor<8xf32>) -> tensor<8xf32>
   return
 }
+
+// -----
+
+table.tensor input "x" : tensor<1x1x5000000xf32>
+table.tensor parameter "w" : tensor<1x1x5000000xf32>
+func.func @infer(%x: tensor<1x1x5000000xf32> {train.input = "x"},
+                 %w: tensor<1x1x5000000xf32> {train.parameter = "w"}) {
+  // expected-error@+1 {{needs 20000768 bytes of scratch memory of each thread, of which there are 16777216}}
+  %y = table.conv forward %x, %w {strides = array<i64: 1>, dilations = array<i64: 1>,
+      pads = array<i64: 0, 0>, groups = 1 : i64}
+      : (tensor<1x1x5000000xf32>, tensor<1x1x5000000xf32>) -> tensor<1x1x1xf32>
+  return
+}

@@ -7,12 +7,12 @@ module {}
 // -----
 
 // CHECK: error: the memory phase left sizes of buffers that none can have
-module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep.input_slots = -1} {}
+module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep.scratch_bytes = 0, halfstep.input_slots = -1} {}
 
 // -----
 
 // CHECK: error: the memory phase left a function that is no list of ops
-module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep.input_slots = 1} {
+module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep.scratch_bytes = 0, halfstep.input_slots = 1} {
   func.func private @micro()
 }
 
@@ -20,14 +20,14 @@ module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep
 
 // CHECK: error: the memory phase left a named tensor without its memory
 // CHECK: note: verify-phase: a in #table.slice<0, 0, 4>
-module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep.input_slots = 1} {
+module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep.scratch_bytes = 0, halfstep.input_slots = 1} {
   table.tensor counter "a" : tensor<f64> {slice = #table.slice<0, 0, 4>}
 }
 
 // -----
 
 // CHECK: error: the memory phase left state beyond the end of its buffer
-module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep.input_slots = 1} {
+module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep.scratch_bytes = 0, halfstep.input_slots = 1} {
   table.tensor counter "a" : tensor<f64> {slice = #table.slice<0, 60, 8>}
 }
 
@@ -35,7 +35,7 @@ module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep
 
 // CHECK: error: the memory phase left state that shares its memory
 // CHECK: note: verify-phase: b in #table.slice<0, 4, 8>
-module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep.input_slots = 1} {
+module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep.scratch_bytes = 0, halfstep.input_slots = 1} {
   table.tensor counter "a" : tensor<f64> {slice = #table.slice<0, 0, 8>}
   table.tensor counter "b" : tensor<f64> {slice = #table.slice<0, 4, 8>}
 }
@@ -43,14 +43,14 @@ module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 0, halfstep
 // -----
 
 // CHECK: error: the memory phase left a tensor outside of its region
-module attributes {halfstep.state_bytes = 128, halfstep.arena_bytes = 0, halfstep.input_slots = 1} {
+module attributes {halfstep.state_bytes = 128, halfstep.arena_bytes = 0, halfstep.scratch_bytes = 0, halfstep.input_slots = 1} {
   table.region "parameters" : tensor<16xf32> {slice = #table.slice<0, 0, 64>}
   table.tensor parameter "w" : tensor<16xf32> {region = "parameters", slice = #table.slice<0, 64, 64>}
 }
 
 // -----
 
-module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64, halfstep.input_slots = 1} {
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64, halfstep.scratch_bytes = 0, halfstep.input_slots = 1} {
   func.func @infer() {
     // CHECK: error: the memory phase left an entry without its memory
     // CHECK: note: verify-phase: 'table.zero' needs 1 slices
@@ -61,7 +61,7 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64, halfstep
 
 // -----
 
-module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128, halfstep.input_slots = 1} {
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128, halfstep.scratch_bytes = 0, halfstep.input_slots = 1} {
   func.func @infer() {
     %0 = table.zero {slices = [#table.slice<1, 0, 64>]} : tensor<16xf32>
     %1 = table.zero {slices = [#table.slice<1, 32, 64>]} : tensor<16xf32>
@@ -74,7 +74,7 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128, halfste
 
 // -----
 
-module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128, halfstep.input_slots = 1} {
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128, halfstep.scratch_bytes = 0, halfstep.input_slots = 1} {
   func.func @infer() {
     %0 = table.zero {slices = [#table.slice<1, 0, 64>]} : tensor<16xf32>
     // CHECK: error: the memory phase left a value that is read where it is not
@@ -86,7 +86,7 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128, halfste
 
 // -----
 
-module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64, halfstep.input_slots = 1} {
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64, halfstep.scratch_bytes = 0, halfstep.input_slots = 1} {
   func.func @infer() {
     // CHECK: error: the memory phase left a slice beyond the end of its buffer
     %0 = table.zero {slices = [#table.slice<1, 4, 64>]} : tensor<16xf32>
@@ -96,7 +96,7 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64, halfstep
 
 // -----
 
-module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64, halfstep.input_slots = 1} {
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64, halfstep.scratch_bytes = 0, halfstep.input_slots = 1} {
   func.func @infer() {
     // CHECK: error: the memory phase left a slice of the wrong size
     %0 = table.zero {slices = [#table.slice<1, 0, 60>]} : tensor<16xf32>
@@ -106,7 +106,7 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64, halfstep
 
 // -----
 
-module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64, halfstep.input_slots = 1} {
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64, halfstep.scratch_bytes = 0, halfstep.input_slots = 1} {
   func.func @infer() {
     // CHECK: error: the memory phase left an input that is written to
     %0 = table.zero {slices = [#table.slice<2, 0, 64>]} : tensor<16xf32>
@@ -117,7 +117,7 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 64, halfstep
 // -----
 
 // In place without the kernel's knowledge.
-module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128, halfstep.input_slots = 1} {
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128, halfstep.scratch_bytes = 0, halfstep.input_slots = 1} {
   kernel.group @relu [16](%x: f32[1]) -> (f32[1]) {
     kernel.yield %x : f32
   }
@@ -132,7 +132,7 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128, halfste
 // -----
 
 // A kernel in place, its slices apart.
-module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128, halfstep.input_slots = 1} {
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128, halfstep.scratch_bytes = 0, halfstep.input_slots = 1} {
   kernel.group @relu [16](%x: f32[1]) -> (%x) {
     kernel.yield %x : f32
   }
@@ -147,7 +147,7 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 128, halfste
 // -----
 
 // The old value of state is read behind the entry that overwrites it.
-module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 64, halfstep.input_slots = 1} {
+module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 64, halfstep.scratch_bytes = 0, halfstep.input_slots = 1} {
   table.tensor counter "a" : tensor<16xf32> {slice = #table.slice<0, 0, 64>}
   func.func @update(%a: tensor<16xf32> {train.state = "a"}) -> (tensor<16xf32> {train.updates = "a"}) {
     %0 = table.zero {slices = [#table.slice<0, 0, 64>]} : tensor<16xf32>
@@ -160,12 +160,26 @@ module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 64, halfste
 // -----
 
 // The new value of state is not in the state.
-module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 64, halfstep.input_slots = 1} {
+module attributes {halfstep.state_bytes = 64, halfstep.arena_bytes = 64, halfstep.scratch_bytes = 0, halfstep.input_slots = 1} {
   table.tensor counter "a" : tensor<16xf32> {slice = #table.slice<0, 0, 64>}
   // CHECK: error: the memory phase left a result that is not where it belongs
   // CHECK: note: verify-phase: result 0 of @update in #table.slice<1, 0, 64>, expected in #table.slice<0, 0, 64>
   func.func @update() -> (tensor<16xf32> {train.updates = "a"}) {
     %0 = table.zero {slices = [#table.slice<1, 0, 64>]} : tensor<16xf32>
     return %0 : tensor<16xf32>
+  }
+}
+
+// -----
+
+// Half of the patches, [8 * 3, 256] in f64.
+// CHECK: error: the memory phase left other scratch memory than its entries need
+// CHECK: note: verify-phase: they need 49152 bytes of a thread, it has 24576
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 0, halfstep.scratch_bytes = 24576, halfstep.input_slots = 1} {
+  func.func @infer(%x: tensor<1x8x256xf64>, %w: tensor<1x8x3xf64>) {
+    %y = table.conv forward %x, %w {strides = array<i64: 1>, dilations = array<i64: 1>,
+        pads = array<i64: 1, 1>, groups = 1 : i64}
+        : (tensor<1x8x256xf64>, tensor<1x8x3xf64>) -> tensor<1x1x256xf64>
+    return
   }
 }

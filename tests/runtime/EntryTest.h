@@ -6,8 +6,10 @@
 #ifndef HALFSTEP_TESTS_RUNTIME_ENTRYTEST_H
 #define HALFSTEP_TESTS_RUNTIME_ENTRYTEST_H
 
+#include "Allocations.h"
 #include "runtime/CpuBackend.h"
 #include "runtime/Half.h"
+#include "runtime/Scratch.h"
 
 #include <gtest/gtest.h>
 
@@ -64,7 +66,7 @@ inline std::vector<double> draw(int64_t count, uint32_t type, unsigned seed) {
 /// A byte of results that nothing was written to: large numbers in every type.
 inline constexpr char unwritten = '\x77';
 
-/// Runs one entry on operands; the result's bytes.
+/// Runs one entry on operands; the result's bytes. Checks that running it allocates nothing.
 inline std::string runEntry(hs_entry_kind kind, const void *detail,
                             std::vector<std::string> operands, size_t resultBytes, int threads) {
   operands.emplace_back(resultBytes, unwritten);
@@ -80,10 +82,16 @@ inline std::string runEntry(hs_entry_kind kind, const void *detail,
   artefact.input_count = uint32_t(inputs.size());
   artefact.inputs = inputs.data();
   artefact.programs[HS_MICRO] = {1, &entry};
+  artefact.scratch_bytes = scratchBytes(entry.kind, entry.detail);
   CpuBackend backend("test", artefact, threads);
   for (size_t i = 0; i < operands.size(); ++i)
     backend.bindInput(i, operands[i].data());
   backend.run(HS_MICRO);
+  if (threads == 1) {
+    size_t before = allocations;
+    backend.run(HS_MICRO);
+    EXPECT_EQ(allocations, before);
+  }
   return operands.back();
 }
 

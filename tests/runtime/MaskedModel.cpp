@@ -103,7 +103,7 @@ static const hs_tensor tensors[] = {
     {"lr", HS_HYPERPARAMETER, HS_F64, 0, 0, nullptr, learningRate, 0.125, 0, INT64_MIN, HS_F32, nullptr}};
 
 static const hs_artefact artefact = {
-    HALFSTEP_ABI_VERSION, 1, 5, inputs, tensors, 320, 128, 1, 1, "{}", "00", "", nullptr,
+    HALFSTEP_ABI_VERSION, 1, 5, inputs, tensors, 320, 128, 0, 1, 1, "{}", "00", "", nullptr,
     {{}, {4, microEntries}, {1, updateEntries}, {}, {}}};
 
 extern "C" const hs_artefact *halfstep_query(uint32_t version) {

@@ -7,6 +7,7 @@
 #include "runtime/Window.h"
 
 #include <array>
+#include <cmath>
 
 namespace halfstep::runtime {
 
@@ -71,6 +72,22 @@ template <typename Visit> void forEachPair(const hs_window &w, Visit visit) {
             }
       }
 }
+
+/// Small whole numbers, whose sums and halves are exact in any order and in any float type.
+inline std::vector<double> drawWhole(int64_t count, unsigned seed) {
+  std::vector<double> numbers = draw(count, HS_F32, seed);
+  for (double &number : numbers)
+    number = std::round(number * 3);
+  return numbers;
+}
+
+/// Planes of a million positions, which scratch memory does not hold in f32: images, one row, and
+/// images one behind the other.
+inline const hs_window largePlanes[] = {
+    windowOf({1, 1100, 1000}, {{1, 2, 2}, {1, 2, 2}, {1, 1, 1}, {0, 1, 0}, {0, 1, 0}}),
+    windowOf({1, 1, 1200000}, {{1, 1, 4}, {1, 1, 2}, {1, 1, 1}, {0, 0, 1}, {0, 0, 1}}),
+    windowOf({3, 700, 600}, {{2, 2, 1}, {1, 2, 2}, {1, 1, 1}, {1, 0, 0}, {0, 0, 0}}),
+};
 
 } // namespace halfstep::runtime
 

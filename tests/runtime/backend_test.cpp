@@ -3,6 +3,7 @@
 #include "Models.h"
 
 #include "runtime/CpuBackend.h"
+#include "runtime/Scratch.h"
 
 #include <atomic>
 #include <set>
@@ -164,6 +165,25 @@ TEST(CpuBackend, RefusesSlicesOutsideTheirBuffer) {
   const std::vector<hs_slice> none;
   table.add(hs_entry_kind(99), none);
   EXPECT_ERROR(table.backend(), "unknown kind");
+}
+
+TEST(CpuBackend, RefusesOtherScratchMemoryThanItsEntriesNeed) {
+  hs_window window{{1, 1, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 1}, {1, 1, 6}, {1, 1, 6}};
+  const hs_conv conv{HS_CONV_FORWARD, HS_F64, HS_F64, HS_F64, 0, 1, 1, 1, 1, 1, window};
+  const std::vector<hs_slice> slices = {
+      {HS_BUFFER_STATE, 0, 48}, {HS_BUFFER_STATE, 64, 24}, {HS_BUFFER_ARENA, 0, 48}};
+  Table table;
+  table.add(HS_CONV, slices, &conv);
+  const uint64_t needed = scratchBytes(HS_CONV, &conv);
+  EXPECT_EQ(needed, 4096u); // 18 numbers of patches
+  for (uint64_t planned : {uint64_t(0), needed - 1, needed + 4096}) {
+    table.artefact.scratch_bytes = planned;
+    EXPECT_ERROR(table.backend(), "test: the plan has " + std::to_string(planned) +
+                                      " bytes of scratch memory for each thread, its entries "
+                                      "need 4096");
+  }
+  table.artefact.scratch_bytes = needed;
+  table.backend().run(HS_MICRO);
 }
 
 TEST(CpuBackend, CopiesAndFillsAnySizeOnAnyThreads) {

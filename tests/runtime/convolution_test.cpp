@@ -193,6 +193,13 @@ const ConvCase convCases[] = {
     {"pointwiseStrided", 2, 1, 8, 9, {1, 9, 9}, {{1, 1, 1}, {1, 2, 2}}},
     {"volume", 2, 1, 4, 6, {5, 6, 7}, {{2, 3, 3}, {2, 1, 2}, {1, 2, 1}, {1, 0, 1}, {0, 2, 1}}},
     {"morePartsThanBlocks", 2, 1, 4, 5, {1, 5, 5}, {{1, 3, 3}}, 7},
+    // More output channels, filters of 16 bits, and depthwise filters than scratch memory holds.
+    {"outputChannelsInBlocks", 2, 1, 3, 5000, {1, 2, 3}, {{1, 2, 2}}},
+    {"pointwiseInBlocks", 1, 1, 5, 65536, {1, 1, 3}, {{1, 1, 1}}},
+    {"filtersInBlocks", 1, 1, 1024, 520, {1, 1, 2}, {{1, 1, 2}}, 1},
+    {"longWindow", 1, 1, 2, 3, {1, 1, 20004}, {{1, 1, 20000}}},
+    {"depthwiseInBlocks", 1, 70, 1, 1, {1, 1, 8193}, {{1, 1, 8192}}},
+    {"depthwiseLongWindow", 1, 9, 1, 1, {1, 2, 4100}, {{1, 2, 4097}}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Conv, testing::ValuesIn(convCases),
@@ -224,6 +231,25 @@ TEST(ConvBlock, LargeConvolutionsAreCutAndSmallOnesAreNot) {
     ConvolutionBlock small = block(kind, 64, 16, 4);
     EXPECT_GT(small.images, 1);
     EXPECT_EQ(small.outputs, 16);
+  }
+}
+
+TEST(ConvBlock, InputGradientsOfLargePlanesAreSummedUpInParts) {
+  for (const hs_window &window : largePlanes) {
+    std::vector<double> dy = drawWhole(volumeOf(window.output), 1),
+                        w = drawWhole(volumeOf(window.kernel), 2);
+    for (bool channelsLast : {false, true}) {
+      auto run = [&](uint32_t type) {
+        hs_conv conv{HS_CONV_INPUT_GRADIENT, type, type, type, channelsLast, 1, 1, 1, 1, 1, window};
+        return decode(runEntry(HS_CONV, &conv, {encode(dy, type), encode(w, type)},
+                               size_t(volumeOf(window.input)) * encode({0}, type).size(), 3),
+                      type);
+      };
+      std::vector<double> expected = run(HS_F32);
+      EXPECT_NE(std::count(expected.begin(), expected.end(), 0), int64_t(expected.size()));
+      EXPECT_TRUE(run(HS_F16) == expected) << channelsLast;
+      EXPECT_TRUE(run(HS_BF16) == expected) << channelsLast;
+    }
   }
 }
 

@@ -206,6 +206,31 @@ TEST(Pool, LargeWindowsDoNotDrift) {
     }
 }
 
+TEST(Pool, LargePlanesAreComputedInParts) {
+  for (const hs_window &window : largePlanes)
+    for (hs_pool_kind kind :
+         {HS_POOL_MAX, HS_POOL_AVERAGE, HS_POOL_MAX_GRADIENT, HS_POOL_AVERAGE_GRADIENT}) {
+      std::vector<double> x = drawWhole(volumeOf(window.input), 1),
+                          dy = drawWhole(volumeOf(window.output), 2);
+      auto run = [&](uint32_t type, bool channelsLast) {
+        hs_pool pool{uint32_t(kind), type, channelsLast, 1, 1, window, {}, {}};
+        std::vector<std::string> operands;
+        if (kind != HS_POOL_AVERAGE_GRADIENT)
+          operands.push_back(encode(x, type));
+        if (isAdjoint(pool))
+          operands.push_back(encode(dy, type));
+        int64_t size = volumeOf(isAdjoint(pool) ? window.input : window.output);
+        return runEntry(HS_POOL, &pool, operands, size_t(size) * encode({0}, type).size(), 2);
+      };
+      SCOPED_TRACE("kind " + std::to_string(kind));
+      std::vector<double> expected = decode(run(HS_F32, false), HS_F32);
+      EXPECT_EQ(run(HS_F32, true), encode(expected, HS_F32));
+      for (bool channelsLast : {false, true})
+        for (uint32_t type : {HS_F16, HS_BF16})
+          EXPECT_TRUE(run(type, channelsLast) == encode(expected, type)) << type << channelsLast;
+    }
+}
+
 TEST(Pool, NotANumberIsTheMaximumAndGetsTheAdjoint) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double low = -std::numeric_limits<double>::infinity();

@@ -1,24 +1,12 @@
 //===- train_loop_test.cpp - Training as a command, in process --------------------------------===//
 
+#include "Allocations.h"
 #include "TrainLoopTest.h"
 #include "runtime/Shuffle.h"
 
 #include <cmath>
-#include <cstdlib>
-#include <new>
 
 using namespace halfstep::runtime;
-
-static size_t allocations = 0;
-
-void *operator new(size_t bytes) {
-  ++allocations;
-  if (void *memory = std::malloc(bytes))
-    return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
 
 namespace {
 

@@ -7,7 +7,7 @@ memory, precision = (json.load(open(path)) for path in sys.argv[1:])
 
 assert memory["version"] == 1
 assert set(memory["classes"]) == {"parameters", "masters", "half_copies", "gradients", "optimizer",
-                                  "state", "activations", "workspace", "inputs"}
+                                  "state", "activations", "workspace", "inputs", "scratch"}
 assert memory["classes"]["parameters"] == 121 * 4
 assert memory["peak_bytes"] == max(s["offset"] + s["bytes"] for s in memory["slices"])
 assert memory["live_at_peak"]
