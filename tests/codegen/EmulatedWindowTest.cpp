@@ -114,7 +114,7 @@ static std::string runOnDevice(const EmulatedModule &kernels, llvm::StringRef na
 static void check(Operation *entry, const EmulatedModule &kernels, llvm::StringRef name) {
   SCOPED_TRACE(describeEntry(entry));
   auto typeOf = [](Type tensor) {
-    return *codegen::storageTypeOf(cast<ShapedType>(tensor).getElementType());
+    return *storageTypeOf(cast<ShapedType>(tensor).getElementType());
   };
   auto pool = dyn_cast<table::PoolOp>(entry);
   std::mt19937 random(5);
