@@ -32,21 +32,37 @@ function(halfstep_program NAME)
   install(TARGETS ${NAME} DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# halfstep_test(NAME file... [LIBS library...])
+# halfstep_test(NAME file... [LIBS library...] [ON_CUDA])
 # A GoogleTest program, one ctest entry. Its sources find their data under TEST_DIR.
 function(halfstep_test NAME)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "ON_CUDA" "" "LIBS")
   add_executable(${NAME} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${NAME} PRIVATE ${ARG_LIBS} GTest::gtest_main)
   target_compile_definitions(${NAME} PRIVATE TEST_DIR="${PROJECT_SOURCE_DIR}/tests")
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/bin)
-  add_test(NAME ${NAME} COMMAND ${NAME})
+  halfstep_add_test(${NAME} "${ARG_ON_CUDA}" "" COMMAND ${NAME})
 endfunction()
 
-# halfstep_script_test(NAME FILE.py [argument...])
+# halfstep_script_test(NAME FILE.py [argument...] [ON_CUDA])
 # A Python script that runs the programs, one ctest entry.
 function(halfstep_script_test NAME SCRIPT)
-  add_test(NAME ${NAME} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${SCRIPT} ${ARGN})
-  set_tests_properties(${NAME} PROPERTIES ENVIRONMENT_MODIFICATION
-    "PATH=path_list_prepend:${CMAKE_RUNTIME_OUTPUT_DIRECTORY};PYTHONPATH=path_list_prepend:${TEST_PYTHONPATH};PYTHONPATH=path_list_prepend:${PROJECT_SOURCE_DIR}/tests")
+  cmake_parse_arguments(PARSE_ARGV 2 ARG "ON_CUDA" "" "")
+  string(CONCAT environment
+    "PATH=path_list_prepend:${CMAKE_RUNTIME_OUTPUT_DIRECTORY};"
+    "PYTHONPATH=path_list_prepend:${TEST_PYTHONPATH};"
+    "PYTHONPATH=path_list_prepend:${PROJECT_SOURCE_DIR}/tests")
+  halfstep_add_test(${NAME} "${ARG_ON_CUDA}" "${environment}"
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/${SCRIPT} ${ARG_UNPARSED_ARGUMENTS})
+endfunction()
+
+# halfstep_add_test(NAME ON_CUDA ENVIRONMENT-MODIFICATION COMMAND...)
+# With ON_CUDA, also as NAME-cuda, whose steps are CUDA's (tests/Device.h).
+function(halfstep_add_test NAME ON_CUDA ENVIRONMENT)
+  add_test(NAME ${NAME} ${ARGN})
+  set_tests_properties(${NAME} PROPERTIES ENVIRONMENT_MODIFICATION "${ENVIRONMENT}")
+  if(ON_CUDA)
+    add_test(NAME ${NAME}-cuda ${ARGN})
+    set_tests_properties(${NAME}-cuda PROPERTIES LABELS device ENVIRONMENT_MODIFICATION
+      "${ENVIRONMENT};HALFSTEP_TEST_TARGET=set:cuda")
+  endif()
 endfunction()

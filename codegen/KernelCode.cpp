@@ -237,9 +237,9 @@ static FailureOr<KernelCode> emitCudaCode(ModuleOp module, ArrayRef<SharedKernel
     result.host = std::make_unique<llvm::Module>("halfstep", context);
   }
   ConstantWriter c(*result.host);
-  result.cuda = c.address(c.structure({c.string(target.cuda->architecture), c.string(cuda->ptx),
-                                       c.i64(target.withEmulation ? kernels.size() : 0),
-                                       emulated ? emulated : c.null()}));
+  result.cuda = c.address(c.structure(
+      {c.string(target.cuda->architecture), c.string(cuda->ptx), c.i64(target.withEmulation),
+       c.i64(target.withEmulation ? kernels.size() : 0), emulated ? emulated : c.null()}));
   for (auto [shared, grid] : llvm::zip(kernels, cuda->grids)) {
     llvm::Constant *detail =
         c.address(c.structure({c.string(shared.name), c.u32(grid.blocks), c.u32(grid.threads)}));

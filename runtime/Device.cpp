@@ -49,7 +49,7 @@ std::unique_ptr<Backend> openBackend(const std::string &name, const hs_artefact 
     return std::make_unique<CpuBackend>(name, artefact, threads);
   }
   const hs_cuda_code &code = *artefact.cuda;
-  if (isEmulated && !code.emulated_count)
+  if (isEmulated && !code.has_emulation)
     throw Error("--device", name + " carries no kernels for an emulated device")
         .help("compile it with --with-emulation")
         .exitWith(2);
@@ -60,7 +60,7 @@ std::unique_ptr<Backend> openBackend(const std::string &name, const hs_artefact 
   try {
     return std::make_unique<CudaBackend>(name, artefact, loadCuda(), number);
   } catch (Error &error) {
-    if (code.emulated_count)
+    if (code.has_emulation)
       error.help("it can run on an emulated device: --device emulate");
     throw;
   }

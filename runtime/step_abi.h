@@ -200,7 +200,8 @@ typedef struct hs_program {
 typedef struct hs_cuda_code {
   const char *architecture; /* "sm_80": the least that a device must be */
   const char *ptx;
-  uint64_t emulated_count; /* 0, or all functions of `ptx`, retargeted to the host */
+  uint64_t has_emulation;   /* 1: all functions of `ptx` come retargeted to the host too */
+  uint64_t emulated_count;  /* a step of library calls alone has none */
   const hs_emulated_function *emulated;
 } hs_cuda_code;
 

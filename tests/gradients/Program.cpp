@@ -41,7 +41,7 @@ static mlir::LogicalResult placeInMemory(mlir::ModuleOp module, const ProgramOpt
   pm.addPass(createExpandCompositesPass());
   pm.addPass(mlir::createCanonicalizerPass());
   pm.addPass(mlir::createCSEPass());
-  pm.addPass(createAssignLayoutPass({options.layout}));
+  pm.addPass(createAssignLayoutPass({options.layout, options.recipe.executor()}));
   pm.addPass(createNormaliseForKernelsPass());
   pm.addPass(mlir::createCanonicalizerPass());
   pm.addPass(createFormKernelsPass({options.fuse}));
@@ -97,14 +97,15 @@ static mlir::LogicalResult compileCastsFirst(mlir::ModuleOp module, const Recipe
 }
 
 Program::Program(mlir::MLIRContext &context, const std::string &source,
-                 const ProgramOptions &options) {
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+                 const ProgramOptions &given) {
+  ProgramOptions options = given;
+  options.device.setTarget(options.recipe);
   const Recipe &recipe = options.recipe;
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(source, &context);
   auto observe = [&](Phase phase, mlir::ModuleOp m) {
     if (phase == Phase::Grad && options.edit)
       options.edit(m);
   };
-  auto target = llvm::cantFail(codegen::CpuTarget::get("native"));
   bool isUsual = options.fuse && options.reuse && options.layout == Layout::ByCost;
   auto compile = [&]() -> mlir::LogicalResult {
     if (!module || (options.castsFirst && failed(compileCastsFirst(*module, recipe))) ||
@@ -118,11 +119,12 @@ Program::Program(mlir::MLIRContext &context, const std::string &source,
   auto text = [&](mlir::StringRef value) { return mlir::StringAttr::get(&context, value); };
   (*module)->setAttr(table::attr::kGraphHash, text("sample"));
   (*module)->setAttr(table::attr::kRecipe, text(recipe.toJson()));
-  auto artefact = codegen::compileModule(*module, target);
+  auto artefact = codegen::compileModule(*module, options.device.target(recipe));
   if (failed(artefact))
     throw std::runtime_error("no code for: " + source);
-  session = std::make_unique<runtime::Session>(
-      runtime::Artefact::load("sample", artefact->sharedObject), /*threads=*/1);
+  session =
+      std::make_unique<runtime::Session>(runtime::Artefact::load("sample", artefact->sharedObject),
+                                         /*threads=*/1, options.device.device());
   const hs_artefact &tables = session->artefact();
   for (uint64_t i = 0; i < tables.tensor_count; ++i)
     if (tables.tensors[i].role == HS_HYPERPARAMETER)

@@ -8,6 +8,7 @@
 #include "passes/Passes.h"
 #include "passes/Recipe.h"
 #include "runtime/Session.h"
+#include "tests/Device.h"
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,6 +23,7 @@ struct ProgramOptions {
   bool castsFirst = false; // types are assigned to the forward pass, which is then differentiated
   bool fuse = true, reuse = true; // of kernels, of memory
   halfstep::Layout layout = halfstep::Layout::ByCost;
+  halfstep::TestDevice device = halfstep::TestDevice::ofEnvironment();
 
   /// The mean of the output, SGD, the types that the function is written in.
   static halfstep::Recipe defaultRecipe();

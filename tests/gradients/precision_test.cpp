@@ -130,6 +130,8 @@ TEST_P(EveryOp, HasTheTypesOfCastsFirst) {
 }
 
 TEST_P(EveryOp, HasTheGradientsOfCastsFirst) {
+  if (options.device.isCuda())
+    GTEST_SKIP() << "two orders of passes, which the CPU's kernels compare as well";
   // Where a parameter is 16 bits wide anyway it does not matter how it arrives.
   unsigned arrivals = GetParam().precision == "autocast"    ? 3
                       : GetParam().precision == "half-grad" ? 2
