@@ -27,7 +27,7 @@ const hs_use readWord = {HS_I64, 1, 0, 0}, writtenWord = {HS_I64, 0, 1, 0},
 /// An artefact over 4 KiB of state and of arena and one input of 256 bytes: `micro` appends the
 /// input's word to the state's, `update` copies that to the records.
 struct Table {
-  const hs_cuda_code code = {"sm_80", ptx, 1, functions};
+  const hs_cuda_code code = {"sm_80", ptx, 1, 1, functions};
   hs_slice copy[2] = {arenaWord, inputWord}, append[2] = {stateWord, arenaWord},
            note[2] = {{HS_BUFFER_STATE, 512, 8}, stateWord};
   hs_use copyUses[2] = {writtenWord, readWord}, appendUses[2] = {updatedWord, readWord};
@@ -132,7 +132,7 @@ TEST(CudaBackend, ComparesThePlanWithFreeMemory) {
 TEST(CudaBackend, RefusesWhatTheDeviceCannotRun) {
   {
     Table table;
-    const hs_cuda_code code = {"sm_100", ptx, 1, functions};
+    const hs_cuda_code code = {"sm_100", ptx, 1, 1, functions};
     table.artefact.cuda = &code;
     EXPECT_ERROR(table.backend(), "is sm_90; test was compiled for sm_100");
   }
