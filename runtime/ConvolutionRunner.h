@@ -50,7 +50,8 @@ WITH_AVX2 static void addPatches(const hs_window &window, const T *patches, int6
       int64_t count = row.inside.last - row.inside.first;
       int64_t size = positions.last - positions.first;
       int64_t first = start < 0 ? std::min(ceilDiv(-start, step), count) : 0;
-      count = start < size ? std::min(count, (size - 1 - start) / step + 1) : 0;
+      if (start + (count - 1) * step >= size) // seldom: no division for rows that lie inside
+        count = start < size ? (size - 1 - start) / step + 1 : 0;
       T *to = x + start;
       if (step == 1)
         for (int64_t i = first; i < count; ++i)
