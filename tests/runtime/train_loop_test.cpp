@@ -163,9 +163,7 @@ TEST_F(TrainLoop, ValidationDoesNotChangeTheTraining) {
 TEST_F(TrainLoop, AStepAllocatesNothing) {
   auto allocationsOf = [&](uint64_t steps) {
     options.steps = steps;
-    size_t before = allocations;
-    train(options);
-    return allocations - before;
+    return countAllocations([&] { train(options); });
   };
   for (bool shuffle : {false, true}) {
     options.shuffle = shuffle;
