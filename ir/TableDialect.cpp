@@ -33,6 +33,11 @@ uint64_t halfstep::table::storageBytes(RankedTensorType type) {
   return uint64_t(type.getNumElements()) * std::max(1u, type.getElementTypeBitWidth() / 8);
 }
 
+bool halfstep::table::isWorkspace(Value value) {
+  auto gemm = value.getDefiningOp<GemmOp>();
+  return gemm && value == gemm.getWorkspace();
+}
+
 Bounds halfstep::table::boundsOf(Range range) {
   constexpr double kMost = std::numeric_limits<double>::max();
   const double aboveZero = std::nextafter(0.0, 1.0), aboveOne = std::nextafter(1.0, 2.0),
@@ -76,6 +81,11 @@ LogicalResult GemmOp::verify() {
   auto c = cast<RankedTensorType>(getC().getType());
   if (getBias() && (c.getRank() == 0 || getBias().getType() != c.clone(c.getShape().take_back())))
     return emitOpError("needs a bias with an element for each column, not ") << getBias().getType();
+  if (getWorkspace() &&
+      !cast<RankedTensorType>(getWorkspace().getType()).getElementType().isInteger(8))
+    return emitOpError("needs a workspace of bytes, not of ") << getWorkspace().getType();
+  if (getWorkspace() && !getWorkspace().use_empty())
+    return emitOpError("has a workspace that is read");
   return success();
 }
 

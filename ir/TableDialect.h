@@ -24,6 +24,9 @@ namespace halfstep::table {
 /// Bytes of a tensor in storage: a boolean takes one.
 uint64_t storageBytes(mlir::RankedTensorType type);
 
+/// Whether a value is memory that a library call may use, and holds nothing.
+bool isWorkspace(mlir::Value value);
+
 /// The closed interval that a range is, ending at the next f64 where the range is open, and what is
 /// said of a value outside it.
 struct Bounds {

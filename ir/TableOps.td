@@ -127,12 +127,16 @@ def GemmOp : Entry<"gemm", [Pure]> {
   let summary = "a library call: op(a) op(b) + bias, batched";
   let description = [{
     Batch dimensions of size 1 or missing in `a` or `b` repeat one matrix. The bias is a vector of
-    `c`'s type, added to each row before the one rounding.
+    `c`'s type, added to each row before the one rounding. The workspace is bytes that the library
+    may use meanwhile; what they hold afterwards means nothing, so that nothing reads them.
+
+        %c, %workspace = table.gemm %a, %b {transA}
+            : (tensor<4096x64xf16>, tensor<4096x64xf16>) -> (tensor<64x64xf16>, tensor<262144xi8>)
   }];
   let arguments = (ins AnyStaticShapeTensor:$a, AnyStaticShapeTensor:$b,
                        Optional<AnyStaticShapeTensor>:$bias, UnitAttr:$transA, UnitAttr:$transB,
                        OptionalAttr<SliceArrayAttr>:$slices);
-  let results = (outs AnyStaticShapeTensor:$c);
+  let results = (outs AnyStaticShapeTensor:$c, Optional<AnyStaticShapeTensor>:$workspace);
   let assemblyFormat =
       "$a `,` $b (`,` $bias^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;

@@ -94,6 +94,20 @@ struct FormKernels : halfstep::impl::FormKernelsPassBase<FormKernels> {
       memory[results[i]] = value;
   }
 
+  /// What a product of `elements` sums of `depth` terms may use on a device. Few sums do not fill
+  /// one, so that cuBLASLt splits deep ones into parts and adds up their sums in f32; many sums, or
+  /// short ones, need none. NVIDIA recommends 32 MiB for all products of Hopper and 4 MiB for
+  /// those of other devices: the bound is the larger one, since live ranges hardly ever stack up.
+  Type workspace(int64_t elements, int64_t depth) {
+    constexpr int64_t kMostElements = 1 << 21; // 128 tiles of 128x128, as many as an H100 has SMs
+    constexpr int64_t kLeastDepth = 256, kMostParts = 16, kMostBytes = 32 << 20;
+    int64_t parts = std::min(depth / kLeastDepth, kMostParts);
+    if (target == "cpu" || parts < 2 || elements > kMostElements)
+      return Type();
+    int64_t bytes = std::min(int64_t(sizeof(float)) * elements * parts, kMostBytes);
+    return RankedTensorType::get(bytes, IntegerType::get(&getContext(), 8));
+  }
+
   /// Tiny products, and all in f64, are generated loops: a library call costs more than they do.
   Value product(OpBuilder &b, OpBuilder &symbols, func::FuncOp function, Location location,
                 MatmulOp op, Value bias) {
@@ -107,8 +121,10 @@ struct FormKernels : halfstep::impl::FormKernelsPassBase<FormKernels> {
     if (bias)
       bias = materialised(b, bias, RankedTensorType::get(n, element));
     if (!element.isF64() && batch * m * n * k > kTiny)
-      return b.create<table::GemmOp>(location, c, x, y, bias, op.getTransA(), op.getTransB(),
-                                     ArrayAttr());
+      return b
+          .create<table::GemmOp>(location, c, workspace(batch * m * n, k), x, y, bias,
+                                 op.getTransA(), op.getTransB(), ArrayAttr())
+          .getC();
     auto repeats = [&](Value v) {
       return batch > 1 && ShapedType::getNumElements(typeOf(v).getShape().drop_back(2)) == 1;
     };

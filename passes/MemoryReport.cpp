@@ -12,8 +12,8 @@ using namespace halfstep;
 using namespace halfstep::table;
 
 /// Whether the entry computes what is only there to be added up.
-static bool isPartialSum(Operation *entry) {
-  auto conv = dyn_cast<ConvOp>(entry);
+static bool isPartialSum(Value result) {
+  auto conv = result.getDefiningOp<ConvOp>();
   return conv && conv.getKind() == ConvKind::WeightGradient &&
          cast<RankedTensorType>(conv.getC().getType()).getDimSize(0) > 1;
 }
@@ -107,9 +107,9 @@ private:
                                 .str();
         if (op.getNumResults() > 1)
           label += ":" + std::to_string(result.getResultNumber());
-        bool isWorkspace = isOptimizer || isPartialSum(&op);
+        bool isPassing = isOptimizer || isPartialSum(result) || isWorkspace(result);
         report.slices.push_back(
-            {label, nodeNames(op.getLoc()), isWorkspace ? "workspace" : "activations",
+            {label, nodeNames(op.getLoc()), isPassing ? "workspace" : "activations",
              typeText(cast<RankedTensorType>(result.getType())),
              report.stateBytes + slice.getOffset(), slice.getBytes(), first, last});
       }
@@ -137,8 +137,14 @@ private:
       if (slice.getBuffer() == kArena)
         continue; // an entry's result, which is there already
       StringRef memoryClass = classOf(tensor.getRole(), copied.contains(tensor.getName()));
-      MemorySlice named{tensor.getName().str(), nodeNames(tensor.getLoc()), memoryClass.str(),
-                        typeText(typeOf(tensor)), slice.getOffset(), slice.getBytes(), 0, last};
+      MemorySlice named{tensor.getName().str(),
+                        nodeNames(tensor.getLoc()),
+                        memoryClass.str(),
+                        typeText(typeOf(tensor)),
+                        slice.getOffset(),
+                        slice.getBytes(),
+                        0,
+                        last};
       if (slice.getBuffer() < kInputs) {
         report.slices.push_back(named);
         continue;

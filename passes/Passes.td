@@ -238,7 +238,9 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
         %0 = table.gemm %x, %w
         %1 = table.launch @add_relu(%0, %b)
   }];
-  let options = [Option<"fuse", "fuse", "bool", "true", "false: a kernel for every op">];
+  let options = [Option<"fuse", "fuse", "bool", "true", "false: a kernel for every op">,
+                 Option<"target", "target", "std::string", "\"cpu\"",
+                        "cpu, or a CUDA architecture, whose library may use a workspace">];
   let dependentDialects = ["::halfstep::kernel::KernelDialect", "::halfstep::table::TableDialect"];
 }
 

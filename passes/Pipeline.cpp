@@ -53,7 +53,7 @@ void buildKernels(OpPassManager &pm, const Recipe &recipe) {
   pm.addPass(createNormaliseForKernelsPass());
   // Not CSE, which would share again what was duplicated on purpose.
   pm.addPass(createCanonicalizerPass());
-  pm.addPass(createFormKernelsPass());
+  pm.addPass(createFormKernelsPass({/*fuse=*/true, recipe.executor()}));
   // What was duplicated for several kernels may have come together in one.
   pm.nest<kernel::GroupOp>().addPass(createCSEPass());
   pm.addPass(createOrderEntriesPass());

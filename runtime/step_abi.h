@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define HALFSTEP_ABI_VERSION 8u
+#define HALFSTEP_ABI_VERSION 9u
 
 /* Storage types. HS_BOOL is one byte, 0 or 1. */
 typedef enum hs_type {
@@ -87,7 +87,7 @@ typedef void (*hs_kernel)(void *const *buffers, int64_t lo, int64_t hi);
 
 typedef enum hs_entry_kind {
   HS_LAUNCH = 0, /* detail: hs_launch; slices: the kernel's buffers */
-  HS_GEMM = 1,   /* detail: hs_gemm; slices: a, b, bias if it has one, c */
+  HS_GEMM = 1,   /* detail: hs_gemm; slices: a, b, bias if it has one, c, workspace if any */
   HS_COPY = 2,   /* no detail; slices: destination, source; the same size */
   HS_FILL = 3,   /* no detail; slices: destination, set to zero bytes */
   HS_CONV = 4,   /* detail: hs_conv; slices: see hs_conv_kind */

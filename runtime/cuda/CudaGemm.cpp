@@ -61,7 +61,8 @@ static uint32_t alignmentOf(const hs_slice &slice) {
 }
 
 CudaGemm::CudaGemm(const Blas &blas, const hs_entry &entry)
-    : blas(blas), gemm(*static_cast<const hs_gemm *>(entry.detail)) {
+    : blas(blas), gemm(*static_cast<const hs_gemm *>(entry.detail)), result(gemm.has_bias ? 3 : 2),
+      workspaceBytes(result + 1 < entry.slice_count ? entry.slices[result + 1].bytes : 0) {
   const CublasLt &library = blas.library();
   bool isDouble = gemm.c_type == HS_F64;
   Blas::check(library.cublasLtMatmulDescCreate(&description, isDouble ? computeF64 : computeF32,
@@ -88,16 +89,14 @@ CudaGemm::CudaGemm(const Blas &blas, const hs_entry &entry)
   MatmulPreference preference;
   Blas::check(library.cublasLtMatmulPreferenceCreate(&preference),
               "cublasLtMatmulPreferenceCreate");
-  uint64_t workspace = 0;
   uint32_t reductions = reductionNone | reductionComputeType;
-  library.cublasLtMatmulPreferenceSetAttribute(preference, preferenceMaxWorkspaceBytes, &workspace,
-                                               sizeof workspace);
+  library.cublasLtMatmulPreferenceSetAttribute(preference, preferenceMaxWorkspaceBytes,
+                                               &workspaceBytes, sizeof workspaceBytes);
   library.cublasLtMatmulPreferenceSetAttribute(preference, preferenceReductionScheme, &reductions,
                                                sizeof reductions);
-  const hs_slice &result = entry.slices[entry.slice_count - 1];
   int attribute = preferenceMinAlignmentA;
-  for (const hs_slice &slice : {entry.slices[1], entry.slices[0], result, result}) {
-    uint32_t alignment = alignmentOf(slice);
+  for (uint32_t slice : {1u, 0u, result, result}) {
+    uint32_t alignment = alignmentOf(entry.slices[slice]);
     library.cublasLtMatmulPreferenceSetAttribute(preference, attribute++, &alignment,
                                                  sizeof alignment);
   }
@@ -129,15 +128,15 @@ void CudaGemm::run(const Address *buffers, Stream stream) const {
     Blas::check(library.cublasLtMatmulDescSetAttribute(description, matmulBiasPointer, &buffers[2],
                                                        sizeof buffers[2]),
                 "cublasLtMatmulDescSetAttribute");
-  void *result = pointer(buffers[gemm.has_bias ? 3 : 2]);
   float one = 1, zero = 0;
   double oneDouble = 1, zeroDouble = 0;
   bool isDouble = gemm.c_type == HS_F64;
   const void *alpha = isDouble ? static_cast<const void *>(&oneDouble) : &one;
   const void *beta = isDouble ? static_cast<const void *>(&zeroDouble) : &zero;
-  Blas::check(library.cublasLtMatmul(blas.handle(), description, alpha, pointer(buffers[1]), a,
-                                     pointer(buffers[0]), b, beta, result, c, result, c, &algorithm,
-                                     nullptr, 0, stream),
+  Blas::check(library.cublasLtMatmul(
+                  blas.handle(), description, alpha, pointer(buffers[1]), a, pointer(buffers[0]), b,
+                  beta, pointer(buffers[result]), c, pointer(buffers[result]), c, &algorithm,
+                  workspaceBytes ? pointer(buffers[result + 1]) : nullptr, workspaceBytes, stream),
               "cublasLtMatmul");
 }
 

@@ -4,8 +4,8 @@
 // computed as the transposed c = transposed op(b) times transposed op(a), with a and b swapped and
 // no data moved. A row's bias is then one along the rows of its result, which an epilogue adds.
 //
-// Which of the library's kernels runs is decided when the product is made; no workspace is given,
-// and no reduction that is not in the compute type.
+// Which of the library's kernels runs is decided when the product is made: one that gets by with
+// the workspace of the plan, and reduces in the compute type if at all.
 //
 //===------------------------------------------------------------------------------------------===//
 #ifndef HALFSTEP_RUNTIME_CUDA_CUDAGEMM_H
@@ -53,6 +53,8 @@ private:
 
   const Blas &blas;
   const hs_gemm &gemm;
+  const uint32_t result;         ///< the index of its slice; the workspace's is the next
+  const uint64_t workspaceBytes; ///< 0: there is none
   MatmulDescription description = nullptr;
   MatrixLayout a = nullptr, b = nullptr, c = nullptr;
   MatmulAlgorithm algorithm{};

@@ -44,7 +44,7 @@ static mlir::LogicalResult placeInMemory(mlir::ModuleOp module, const ProgramOpt
   pm.addPass(createAssignLayoutPass({options.layout, options.recipe.executor()}));
   pm.addPass(createNormaliseForKernelsPass());
   pm.addPass(mlir::createCanonicalizerPass());
-  pm.addPass(createFormKernelsPass({options.fuse}));
+  pm.addPass(createFormKernelsPass({options.fuse, options.recipe.executor()}));
   pm.addPass(createPlanMemoryPass({options.reuse}));
   return pm.run(module);
 }

@@ -1,10 +1,13 @@
 """A CUDA step on an emulated device trains as the CPU does, whatever order the device takes."""
 
+import json
 import pathlib
 import tempfile
 import unittest
 
 import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
 
 from support import Program, halfstep, logged, output, run
 
@@ -82,6 +85,34 @@ class EmulatedCudaTest(unittest.TestCase):
                 run(executable, *program.data(), *device, "--steps", program.steps, "--resume",
                     checkpoint, "--log", log)
                 numpy.testing.assert_allclose(logged(log, "loss"), expected[15:], rtol=1e-3)
+
+    def test_a_deep_product_uses_the_workspace_of_the_plan(self):
+        """The emulated library splits such a product, and spoils the memory it is given for that:
+        the loss tells whether that memory was anything else's."""
+        generator = numpy.random.default_rng(0)
+        model, x, label = (self.folder / name for name in ("deep.onnx", "x.npy", "label.npy"))
+        w = generator.standard_normal((1200, 8), numpy.float32)
+        onnx.save(helper.make_model(helper.make_graph(
+            [helper.make_node("Relu", ["x"], ["r"], "relu"),
+             helper.make_node("MatMul", ["r", "w"], ["y"], "product")], "deep",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [16, 1200])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, [16, 8])],
+            [numpy_helper.from_array(w, "w")]), opset_imports=[helper.make_opsetid("", 20)],
+            ir_version=10), model)
+        numpy.save(x, generator.standard_normal((16, 1200), numpy.float32))
+        numpy.save(label, generator.standard_normal((16, 8), numpy.float32))
+        options = ["--batch", 16, "--loss", "mse", "--optimizer", "sgd:lr=1e-3"]
+        plan = json.loads(output("halfstep", "inspect", model, *options, *CUDA, "--phase", "memory",
+                                 "--format", "json"))
+        parts = 1200 // 256
+        self.assertEqual(plan["classes"]["workspace"], parts * 16 * 8 * 4)
+        losses = []
+        for device in ([], [*CUDA, *emulated()]):
+            log = self.folder / "log.jsonl"
+            halfstep("train", model, *options, *device, "--data", f"x={x}", "--data",
+                     f"label={label}", "--steps", 3, "--log", log, "--quiet")
+            losses.append(logged(log, "loss"))
+        numpy.testing.assert_allclose(losses[1], losses[0], rtol=1e-5)
 
     def test_evaluates_and_infers_as_the_cpu_does(self):
         program = Program("digits_mlp", self.folder)
