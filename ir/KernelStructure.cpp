@@ -77,9 +77,15 @@ bool halfstep::kernel::canShare(GroupOp group, unsigned argument, unsigned resul
     return false;
   ArrayRef<int64_t> space = group.getSpace(), read = group.getBufferStrides(argument),
                     written = group.getBufferStrides(out);
-  for (size_t d = 0; d < space.size(); ++d)
+  // One value a row is stored when all else is done with the row, whatever reads the old one there.
+  int64_t last = int64_t(space.size()) - 1;
+  bool isOfRow = !group.getPartial() && group.getReducedDimension() == last && read[last] == 0 &&
+                 written[last] == 0;
+  for (int64_t d = 0; d < (isOfRow ? last : last + 1); ++d)
     if (space[d] > 1 && (read[d] == 0 || read[d] != written[d]))
       return false;
+  if (isOfRow)
+    return true;
   // Each point reads the argument before it writes the result; what is left is later walks.
   ValueAnalysis analysis(group);
   bool byChunk = group.getPartial() && analysis.phase(group.getYield().getOperand(result)) > 0;

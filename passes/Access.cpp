@@ -3,6 +3,7 @@
 #include "passes/Access.h"
 #include "ir/TrainDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/ScalarState.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -120,4 +121,25 @@ static bool isUniform(Value value, unsigned depth) {
                       [&](Value operand) { return isUniform(operand, depth - 1); });
 }
 
-bool halfstep::isUniformConstant(Value value) { return isUniform(value, /*depth=*/4); }
+static constexpr unsigned kDepth = 4;
+
+bool halfstep::isUniformConstant(Value value) { return isUniform(value, kDepth); }
+
+/// Ops that each of a kernel's threads may do besides its own: an instruction or two.
+static bool isCheap(Operation *op) {
+  return isa_and_nonnull<AddOp, SubOp, MulOp, MinimumOp, MaximumOp, CompareOp, SelectOp, CastOp>(
+      op);
+}
+
+static bool isComputed(Value value, unsigned depth) {
+  Value root = resolve(value).root;
+  if (scalarStateOf(root) == ScalarState::Kept || isUniform(root, depth))
+    return true;
+  return depth > 0 && isCheap(root.getDefiningOp()) &&
+         llvm::all_of(root.getDefiningOp()->getOperands(),
+                      [&](Value operand) { return isComputed(operand, depth - 1); });
+}
+
+bool halfstep::isComputedByReaders(Value value) {
+  return resolve(value).root.getDefiningOp() && isComputed(value, kDepth);
+}

@@ -57,9 +57,13 @@ std::optional<Sizes> reshapeStrides(llvm::ArrayRef<int64_t> from, llvm::ArrayRef
 mlir::Value createCopy(mlir::ImplicitLocOpBuilder &builder, mlir::Value value);
 
 /// Whether all elements of `value` are one number that is known now: a splat constant, or an
-/// elementwise op on such values, a few levels deep (seeds, counts). Readers compute it themselves;
-/// it is never in memory.
+/// elementwise op on such values, a few levels deep (seeds, counts).
 bool isUniformConstant(mlir::Value value);
+
+/// Whether readers compute `value` themselves, so that it is never in memory: a uniform constant, or
+/// a number that follows in a few cheap steps from those and from scalars of state that the program
+/// keeps (a gradient's seed from the loss scale). A launch would cost far more.
+bool isComputedByReaders(mlir::Value value);
 
 } // namespace halfstep
 

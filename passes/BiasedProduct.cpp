@@ -21,7 +21,7 @@ static Operation *onlyReader(MatmulOp matmul) {
 /// Whether `value` is in memory as a vector of `columns` and the same for each row.
 static bool isBias(Value value, int64_t columns) {
   Access access = resolve(value);
-  if (isUniformConstant(value) || access.root.getDefiningOp<IotaOp>())
+  if (isComputedByReaders(value) || access.root.getDefiningOp<IotaOp>())
     return false;
   if (columns == 1)
     return llvm::all_of(access.strides, [](int64_t stride) { return stride == 0; });

@@ -1,6 +1,7 @@
 //===- FusionGroup.cpp - What may be computed in one kernel ---------------===//
 
 #include "passes/FusionGroup.h"
+#include "ir/ReductionTree.h"
 #include "ir/TrainDialect.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -110,7 +111,7 @@ bool FusionGroup::isValid() const {
           !kernelStrides(resultWalk(op).strides))
         return false;
     for (Value operand : elementOperands(op)) {
-      if (isUniformConstant(operand))
+      if (isComputedByReaders(operand))
         continue;
       Walk walk = operandWalk(op, operand);
       Operation *producer = resolve(operand).root.getDefiningOp();
@@ -131,8 +132,10 @@ bool FusionGroup::isValid() const {
     if (!usesReduced || (reduced.contains(op) && !isReduction))
       continue;
     // Behind a reduction over the rows there are only column values. Behind one over a whole row
-    // the row is walked again: by one thread, so rows must be short or many.
-    constexpr int64_t kLongRow = 65536, kManyRows = 64;
+    // the row is walked again, by one thread of a CPU or one block of a device: rows must be short
+    // or many. A block moves some 100 GB/s, which makes 4 us for a chunk of an optimizer's update;
+    // cut in three, the update has up to four launches more, at 2 us each. They meet at two chunks.
+    const int64_t kLongRow = 2 * kernel::RowTree(1).chunk, kManyRows = 64;
     if (!reducesRows())
       return false;
     int64_t length = kernelSpace().back();

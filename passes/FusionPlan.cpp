@@ -20,7 +20,7 @@ FusionPlan::FusionPlan(func::FuncOp function, bool fuse)
   for (Operation &op : function.front()) {
     position[&op] = position.size();
     if (!isa<ScalarOpInterface, MapOp, ReductionOpInterface, InsertOp>(op) ||
-        (isa<ScalarOpInterface>(op) && isUniformConstant(op.getResult(0))) || biasedProduct(&op))
+        (isa<ScalarOpInterface>(op) && isComputedByReaders(op.getResult(0))) || biasedProduct(&op))
       continue;
     storage.push_back(std::make_unique<FusionGroup>(FusionGroup::of(&op)));
     groups[&op] = storage.back().get();
@@ -75,12 +75,12 @@ void FusionPlan::fuseSiblings() {
   for (Operation &op : function.front())
     if (groupOf(&op))
       for (Value operand : op.getOperands())
-        if (!isUniformConstant(operand))
+        if (!isComputedByReaders(operand))
           readers[resolve(operand).root].push_back(&op);
   for (Operation &op : function.front())
     if (groupOf(&op))
       for (Value operand : op.getOperands())
-        if (!isUniformConstant(operand))
+        if (!isComputedByReaders(operand))
           for (Operation *other : readers[resolve(operand).root]) {
             if (other == &op)
               break;

@@ -77,10 +77,20 @@ private:
   }
   void addInput(Operation *op, Value operand) {
     Value root = resolve(operand).root;
-    if (isInside(root) || isUniformConstant(operand) || root.getDefiningOp<IotaOp>())
-      return;
-    addBuffer({root, group.operandWalk(op, operand)});
+    if (isComputedByReaders(operand))
+      addScalars(root);
+    else if (!isInside(root) && !root.getDefiningOp<IotaOp>())
+      addBuffer({root, group.operandWalk(op, operand)});
   }
+  /// The scalars that a value follows from which is computed here.
+  void addScalars(Value root) {
+    if (isa<BlockArgument>(root))
+      addBuffer(scalarBuffer(root));
+    else if (isa<ScalarOpInterface>(root.getDefiningOp()))
+      for (Value operand : root.getDefiningOp()->getOperands())
+        addScalars(resolve(operand).root);
+  }
+  Key scalarBuffer(Value root) const { return {root, {Sizes(group.space.size(), 0)}}; }
   bool isReadOutside(Value value) const {
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
       return isMovement(user) ? isReadOutside(user->getResult(0)) : !group.ops.contains(user);
@@ -90,23 +100,26 @@ private:
   /// The element of `operand` at the current point of the space.
   Value element(ImplicitLocOpBuilder &b, ValueRange elements, Operation *op, Value operand) {
     Value root = resolve(operand).root;
-    if (isUniformConstant(operand))
-      return constant(b, root);
+    if (isComputedByReaders(operand))
+      return computed(b, elements, root);
     if (isInside(root))
       return scalars.lookup(root);
     Walk walk = group.operandWalk(op, operand);
     return root.getDefiningOp<IotaOp>() ? position(b, walk) : elements[number({root, walk})];
   }
 
-  /// A number that is known now, computed here; LLVM folds it.
-  Value constant(ImplicitLocOpBuilder &b, Value root) {
+  /// A number that readers compute themselves, of constants and scalars.
+  Value computed(ImplicitLocOpBuilder &b, ValueRange elements, Value root) {
     Operation *op = root.getDefiningOp();
+    if (!op)
+      return elements[number(scalarBuffer(root))];
     if (auto scalar = dyn_cast<ScalarOpInterface>(op)) {
       ExprBuilder e{b};
       return scalar
-          .scalar(e, llvm::map_to_vector(
-                         op->getOperands(),
-                         [&](Value operand) { return constant(b, resolve(operand).root); }))
+          .scalar(e, llvm::map_to_vector(op->getOperands(),
+                                         [&](Value operand) {
+                                           return computed(b, elements, resolve(operand).root);
+                                         }))
           .value;
     }
     auto splat = cast<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue());

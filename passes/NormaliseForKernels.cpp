@@ -12,6 +12,8 @@
 //   - a widening cast belongs to each of its readers: what is kept in memory is the narrow value;
 //     and so does what follows from positions and scalars: random numbers are drawn again by the
 //     backward pass, and no memory holds them;
+//   - what is computed at many points reads a copy of a scalar of state that the program updates:
+//     its new value can then be computed in the old one's place;
 //   - what strides cannot express, and what is needed in memory as it stands (operands of entries
 //     of their own, results), is the result of a copy: a `train.map` that yields its operand.
 //
@@ -19,6 +21,7 @@
 
 #include "passes/FusionGroup.h"
 #include "passes/Passes.h"
+#include "passes/ScalarState.h"
 
 namespace halfstep {
 #define GEN_PASS_DEF_NORMALISEFORKERNELSPASS
@@ -188,6 +191,26 @@ void duplicate(Operation *op) {
       use.set(b.clone(*op)->getResult(0));
 }
 
+/// The copy is one scalar more for the kernel that computes the new value.
+void copyUpdatedScalars(func::FuncOp program) {
+  for (BlockArgument argument : program.getArguments()) {
+    if (scalarStateOf(argument) != ScalarState::Updated)
+      continue;
+    ImplicitLocOpBuilder b(program.getLoc(), &program.front(), program.front().begin());
+    Value copy;
+    for (OpOperand &use : llvm::make_early_inc_range(argument.getUses())) {
+      bool isScalar = llvm::all_of(use.getOwner()->getResultTypes(), [](Type type) {
+        return cast<RankedTensorType>(type).getNumElements() == 1;
+      });
+      if (isScalar)
+        continue;
+      if (!copy)
+        copy = createCopy(b, argument);
+      use.set(copy);
+    }
+  }
+}
+
 void insertPadded(PadOp op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   Value repeated = b.create<BroadcastOp>(op.getValue(), op.getSizes());
@@ -229,7 +252,7 @@ void materialise(OpOperand &operand, bool isWhole) {
   Value value = operand.get();
   ArrayRef<int64_t> sizes = typeOf(value).getShape();
   Access access = resolve(value);
-  bool isStored = !access.root.getDefiningOp<IotaOp>() && !isUniformConstant(value);
+  bool isStored = !access.root.getDefiningOp<IotaOp>() && !isComputedByReaders(value);
   if (isStored && (isWhole ? isContiguous(access, sizes) : isRange(access, sizes)))
     return;
   ImplicitLocOpBuilder b(value.getLoc(), operand.getOwner());
@@ -242,6 +265,7 @@ struct NormaliseForKernels : halfstep::impl::NormaliseForKernelsPassBase<Normali
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       function.walk([](Operation *op) { duplicate(op); });
+      copyUpdatedScalars(function);
       function.walk([](ReductionOpInterface op) { splitReduction(op); });
       function.walk([](MatmulOp op) { broadcastBatch(op); });
       function.walk([](MatmulOp op) { simplifyProduct(op); });

@@ -128,6 +128,14 @@ kernel.group @NAME [@R, @C](%x: f32[@C, 1]) -> (%x) {
   %y = arith.divf %e, %s : f32
   kernel.yield %y : f32
 })"},
+      GroupCase{"row_values_in_place", floats, rowSizes, R"(
+kernel.group @NAME [@R, @C](%x: @H[@C, 1], %m: @T[1, 0], %n: @T[1, 0]) -> (%m, @H[@C, 1], %n) {
+  %d = arith.subf %x, %m : @T
+  %s = kernel.reduce max %d over last : @T
+  %y = arith.subf %d, %s : @T
+  %next = arith.addf %s, %n : @T
+  kernel.yield %next, %y, %m : @T, @T, @T
+})"},
       GroupCase{"cross_entropy", floats, rowSizes, R"(
 kernel.group @NAME [@R, @C](%x: @H[@C, 1], %label: i64[1, 0]) -> (@T[1, 0], @T[1, 0]) {
   %m = kernel.reduce max %x over last : @T

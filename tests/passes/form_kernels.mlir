@@ -185,3 +185,51 @@ func.func @crossed(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>, %z: tensor<4x4xf32>
   %q = train.mul %v, %tp : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %w, %q : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// A number that follows cheaply from state that the program keeps is computed by all its readers;
+// one that takes more, or follows from what the program updates, is in memory.
+// CHECK: kernel.group @scalars_{{.*}} [8](%[[G:.*]]: f32[1], %[[SCALE:.*]]: f64[0]) -> (f32[1])
+// CHECK-NEXT: arith.truncf %[[SCALE]] : f64 to f32
+// CHECK: kernel.group @scalars_{{.*}} [16](%{{.*}}: f32[1], %{{.*}}: f64[0]) -> (f32[1])
+// CHECK-NEXT: arith.truncf
+// CHECK: kernel.group @scalars_{{.*}}_cast_sqrt_add [1](%{{.*}}: f64[0], %{{.*}}: f64[0]) -> (f32[0], f32[0], f64[0])
+// CHECK: kernel.group @scalars_{{.*}}_mul_mul [32](%{{.*}}: f32[1], %{{.*}}: f32[0], %{{.*}}: f32[0]) -> (f32[1], f32[1])
+// CHECK-LABEL: func.func @scalars
+func.func @scalars(%scale: tensor<f64> {train.state = "scale"}, %count: tensor<f64> {train.state = "count"},
+                   %a: tensor<8xf32>, %b: tensor<16xf32>, %c: tensor<32xf32>)
+    -> (tensor<8xf32>, tensor<16xf32>, tensor<32xf32>, tensor<32xf32>,
+        tensor<f64> {train.updates = "count"}) {
+  %one = arith.constant dense<1.0> : tensor<f64>
+  %seed = train.cast %scale to f32 : (tensor<f64>) -> tensor<f32>
+  %x = train.mul %a, %seed : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  %y = train.mul %b, %seed : (tensor<16xf32>, tensor<f32>) -> tensor<16xf32>
+  %old = train.cast %count to f32 : (tensor<f64>) -> tensor<f32>
+  %z = train.mul %c, %old : (tensor<32xf32>, tensor<f32>) -> tensor<32xf32>
+  %root = train.sqrt %seed : (tensor<f32>) -> tensor<f32>
+  %w = train.mul %z, %root : (tensor<32xf32>, tensor<f32>) -> tensor<32xf32>
+  %next = train.add %count, %one : (tensor<f64>, tensor<f64>) -> tensor<f64>
+  return %x, %y, %z, %w, %next
+      : tensor<8xf32>, tensor<16xf32>, tensor<32xf32>, tensor<32xf32>, tensor<f64>
+}
+
+// A row of two chunks of its tree is walked again by whoever sums it; behind the sum of a longer one
+// another kernel begins.
+// CHECK-LABEL: func.func @row
+// CHECK-NEXT: table.launch
+// CHECK-NEXT: return
+func.func @row(%x: tensor<32768xf32>) -> tensor<32768xf32> {
+  %s = train.sum %x {axes = array<i64: 0>} : (tensor<32768xf32>) -> tensor<1xf32>
+  %y = train.mul %x, %s : (tensor<32768xf32>, tensor<1xf32>) -> tensor<32768xf32>
+  return %y : tensor<32768xf32>
+}
+
+// CHECK-LABEL: func.func @longRow
+// CHECK-NEXT: table.launch @{{.*}}_partial
+// CHECK-NEXT: table.launch
+// CHECK-NEXT: table.launch
+// CHECK-NEXT: return
+func.func @longRow(%x: tensor<32769xf32>) -> tensor<32769xf32> {
+  %s = train.sum %x {axes = array<i64: 0>} : (tensor<32769xf32>) -> tensor<1xf32>
+  %y = train.mul %x, %s : (tensor<32769xf32>, tensor<1xf32>) -> tensor<32769xf32>
+  return %y : tensor<32769xf32>
+}

@@ -66,3 +66,21 @@ func.func @copy(%x: tensor<2x3xf32>) -> (tensor<6xf32>, tensor<3x2xf32>) {
   %r = train.reshape %t {sizes = array<i64: 6>} : (tensor<3x2xf32>) -> tensor<6xf32>
   return %r, %t : tensor<6xf32>, tensor<3x2xf32>
 }
+
+// What is computed at many points reads a copy of a scalar that the program updates, and others that
+// the program keeps as they are.
+// CHECK-LABEL: func.func @update
+// CHECK-SAME: %[[SCALE:[^:]+]]: tensor<f64> {train.state = "scale"}, %[[RATE:[^:]+]]: tensor<f64>
+func.func @update(%scale: tensor<f64> {train.state = "scale"}, %rate: tensor<f64> {train.state = "lr"},
+                  %old: tensor<4xf64>)
+    -> (tensor<f64> {train.updates = "scale"}, tensor<4xf64>) {
+  // CHECK: %[[COPY:.*]] = train.map(%[[SCALE]])
+  // CHECK: %[[NEW:.*]] = train.add %[[SCALE]], %[[SCALE]]
+  // CHECK: %[[SUM:.*]] = train.add %[[COPY]], %{{.*}}
+  // CHECK: %[[ALL:.*]] = train.mul %[[SUM]], %[[RATE]]
+  // CHECK: return %[[NEW]], %[[ALL]]
+  %new = train.add %scale, %scale : (tensor<f64>, tensor<f64>) -> tensor<f64>
+  %sum = train.add %scale, %old : (tensor<f64>, tensor<4xf64>) -> tensor<4xf64>
+  %all = train.mul %sum, %rate : (tensor<4xf64>, tensor<f64>) -> tensor<4xf64>
+  return %new, %all : tensor<f64>, tensor<4xf64>
+}

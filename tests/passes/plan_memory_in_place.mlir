@@ -46,6 +46,26 @@ kernel.group @transpose [8, 8](%x: f32[1, 8]) -> (f32[8, 1]) {
 kernel.group @shift [63](%x: f32[1] + 1) -> (f32[1]) {
   kernel.yield %x : f32
 }
+// One value a row, which the whole row reads before it is stored.
+// CHECK: kernel.group @rows [8, 8](%{{.*}}: f32[8, 1], %[[N:.*]]: f32[1, 0]) -> (%[[N]])
+kernel.group @rows [8, 8](%x: f32[8, 1], %n: f32[1, 0]) -> (f32[1, 0]) {
+  %y = arith.mulf %x, %n : f32
+  %s = kernel.reduce add %y over last : f32
+  kernel.yield %s : f32
+}
+// Not where other rows read it too, and not where it is read in another row.
+// CHECK: kernel.group @all_rows [8, 8](%{{.*}}: f32[8, 1], %{{.*}}: f32[0, 0]) -> (f32[1, 0])
+kernel.group @all_rows [8, 8](%x: f32[8, 1], %n: f32[0, 0]) -> (f32[1, 0]) {
+  %y = arith.mulf %x, %n : f32
+  %s = kernel.reduce add %y over last : f32
+  kernel.yield %s : f32
+}
+// CHECK: kernel.group @columns [8, 8](%{{.*}}: f32[8, 1], %{{.*}}: f32[0, 1]) -> (f32[1, 0])
+kernel.group @columns [8, 8](%x: f32[8, 1], %n: f32[0, 1]) -> (f32[1, 0]) {
+  %y = arith.mulf %x, %n : f32
+  %s = kernel.reduce add %y over last : f32
+  kernel.yield %s : f32
+}
 kernel.contract @square [1, 8, 8, 8] f32 (a[0, 8, 1], b[0, 8, 1]) -> c[0, 8, 1]
 
 table.tensor input "x" : tensor<64xf32>
@@ -88,5 +108,11 @@ func.func @infer(%x: tensor<64xf32> {train.input = "x"})
   %13 = table.launch @retype(%12) : (tensor<64xbf16>) -> tensor<64xf16>
   %14 = table.launch @relu(%x) : (tensor<64xf32>) -> tensor<64xf32>
   %15 = table.launch @shift(%14) : (tensor<64xf32>) -> tensor<64xf32>
+  %16 = table.alias %x : (tensor<64xf32>) -> tensor<8x8xf32>
+  %17 = table.alias %x : (tensor<64xf32>) -> tensor<8xf32>
+  %18 = table.launch @all_rows(%16, %17) : (tensor<8x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %19 = table.launch @rows(%16, %18) : (tensor<8x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %20 = table.launch @all_rows(%16, %19) : (tensor<8x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %21 = table.launch @columns(%16, %20) : (tensor<8x8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %10, %11, %13 : tensor<64xf32>, tensor<64xf32>, tensor<64xf16>
 }
