@@ -79,6 +79,9 @@ static void markKernel(Function &function, const Grid &grid) {
   };
   annotate("kernel", 1);
   annotate("maxntidx", grid.threads);
+  // A block on its own has a multiprocessor's registers to itself; ptxas would keep some for others.
+  if (grid.blocks == 1)
+    annotate("minctasm", 1);
 }
 
 static bool hasBarrier(const Loop &loop) {

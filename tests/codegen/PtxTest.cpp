@@ -39,9 +39,10 @@ static std::string ptxOf(const std::string &text, const std::string &architectur
   return ptxOf(*code, grids, architecture);
 }
 
-/// Well below 255: nothing is spilled for want of registers. What ptxas reports as spilled all the
+/// Below the 255 of a thread, which a block on its own may use: nothing is spilled for want of
+/// registers. What ptxas reports as spilled all the
 /// same is saved around the subroutine that a division calls for subnormal numbers.
-static constexpr unsigned mostRegisters = 192;
+static constexpr unsigned mostRegisters = 250;
 
 class PtxTest : public testing::TestWithParam<GroupCase> {};
 
