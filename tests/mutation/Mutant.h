@@ -1,6 +1,7 @@
 //===- Mutant.h - which mutant of a program runs ----------------------------------------------===//
 //
-// Every mutant is compiled in, behind `mutant(its number)`, so that hundreds of them cost one build.
+// Every mutant is compiled in, behind `mutant(its number)`, so that hundreds of them cost one
+// build.
 //
 //===------------------------------------------------------------------------------------------===//
 
@@ -14,8 +15,8 @@
 
 namespace halfstep {
 
-/// Whether this process is mutant `number` (HALFSTEP_MUTANT). Where HALFSTEP_MUTANTS_REACHED names a
-/// file, byte `number` of it becomes 1: a mapping, which survives a crash and is shared by forks.
+/// Whether this process is mutant `number` (HALFSTEP_MUTANT). Where HALFSTEP_MUTANTS_REACHED names
+/// a file, byte `number` of it becomes 1: a mapping, which survives a crash and is shared by forks.
 inline bool mutant(unsigned number) {
   struct Process {
     unsigned chosen = 0, count = 0;

@@ -106,6 +106,11 @@ TEST(CudaBackend, KeepsAnInputThatIsBoundOnce) {
   backend->write(stateWord, &seven);
   backend->run(HS_MICRO);
   EXPECT_EQ(word(*backend), 73);
+  auto *pinned = reinterpret_cast<int64_t *>(backend->inputSlot(0, 1));
+  *pinned = 5;
+  backend->write(stateWord, pinned);
+  *pinned = 6; // the source is the caller's again
+  EXPECT_EQ(word(*backend), 5);
 }
 
 TEST(CudaBackend, ShowsWhatEachEntryFindsAndLeaves) {
@@ -122,7 +127,90 @@ TEST(CudaBackend, ShowsWhatEachEntryFindsAndLeaves) {
   EXPECT_EQ(seen, std::vector<int64_t>({4, 4, 4, 4}));
 }
 
+TEST(CudaBackend, WaitsForReadersAndCopiesOfTheRightInput) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Table table;
+    hs_tensor inputs[] = {table.input, table.input};
+    inputs[0].name = "unread";
+    inputs[0].slice.bytes = 257; // a slot is 512
+    inputs[1].slice.buffer = HS_BUFFER_INPUTS + 1;
+    table.artefact.inputs = inputs;
+    table.artefact.input_count = 2;
+    table.copy[1].buffer = HS_BUFFER_INPUTS + 1;
+    auto backend = table.backend(seed);
+    for (int64_t i = 1; i <= 9; ++i) {
+      std::memset(backend->inputSlot(0, uint64_t(i) % 2), 1, 257);
+      backend->bindInput(0, backend->inputSlot(0, uint64_t(i) % 2));
+      char *slot = backend->inputSlot(1, uint64_t(i) % 2);
+      std::memcpy(slot + inputWord.offset, &i, sizeof i);
+      backend->bindInput(1, slot);
+      backend->run(HS_MICRO);
+    }
+    ASSERT_EQ(word(*backend), 123456789) << "seed " << seed;
+  }
+}
+
+TEST(CudaBackend, FillsOneSlice) {
+  Table table;
+  const hs_slice bytes[] = {{HS_BUFFER_STATE, 66, 2}};
+  table.update = {{HS_FILL, 1, bytes, nullptr, "fill", "", &writtenWord}};
+  auto backend = table.backend();
+  int64_t before = 0x1111111111111111;
+  backend->write(stateWord, &before);
+  backend->run(HS_UPDATE);
+  EXPECT_EQ(word(*backend), 0x1111111100001111);
+}
+
+TEST(CudaBackend, HasRecordsOfEntriesThatRunAlone) {
+  Table table;
+  auto backend = table.backend();
+  auto recorded = [&] {
+    int64_t result;
+    std::memcpy(&result, backend->records(table.record), sizeof result);
+    return result;
+  };
+  EXPECT_EQ(recorded(), 0); // before the first update
+  int64_t seven = 7;
+  backend->write(stateWord, &seven);
+  auto entry = [](const hs_entry &, void *const *, auto run) { run(); };
+  EXPECT_ERROR(backend->runEntries(HS_MICRO, entry), "input 'x' has no data");
+  backend->runEntries(HS_UPDATE, entry);
+  EXPECT_EQ(recorded(), 7);
+}
+
+TEST(CudaBackend, CopiesNoRecordsWhereThereAreNone) {
+  Table table;
+  hs_tensor tensors[] = {table.record, table.record};
+  tensors[0].role = HS_PARAMETER;
+  tensors[1].slice.offset = 1 << 20; // not counted, and outside the state
+  table.artefact.tensors = tensors;
+  auto backend = table.backend();
+  backend->run(HS_UPDATE);
+  EXPECT_EQ(word(*backend), 0);
+}
+
 TEST(CudaBackend, ComparesThePlanWithFreeMemory) {
+  const uint64_t state = 4096, inputs = 2 * 256;
+  {
+    Table fitting;
+    EXPECT_EQ(errorOf([&] { fitting.backend(0, state + 4096 + inputs); }), "");
+  }
+  {
+    Table round; // numbers of megabytes are rounded up
+    round.artefact.arena_bytes = 1000000000000 - state - inputs;
+    EXPECT_ERROR(round.backend(0, 50 << 20), "the plan needs 1000000 MB");
+  }
+  {
+    Table single; // room for one of four samples
+    single.artefact.arena_bytes = 4000000 - inputs;
+    EXPECT_ERROR(single.backend(0, state + 1000000), "compile it with --batch 1");
+    single.input.rank = 0;
+    EXPECT_EQ(errorOf([&] { single.backend(0, state + 1000000); }).find("--batch"),
+              std::string::npos);
+    single.artefact.input_count = 0;
+    single.micro.clear();
+    EXPECT_ERROR(single.backend(0, 1000000), "the plan needs 5 MB; 1 MB are free");
+  }
   Table table;
   table.artefact.arena_bytes = 80 << 20; // for a batch of 4
   EXPECT_ERROR(table.backend(0, 50 << 20), "the plan needs 84 MB; 53 MB are free");
@@ -132,9 +220,23 @@ TEST(CudaBackend, ComparesThePlanWithFreeMemory) {
 TEST(CudaBackend, RefusesWhatTheDeviceCannotRun) {
   {
     Table table;
+    const hs_cuda_code code = {"sm_90", ptx, 1, 1, functions};
+    table.artefact.cuda = &code;
+    EXPECT_EQ(errorOf([&] { table.backend(); }), "");
+    EXPECT_ERROR(CudaBackend("test", table.artefact, emulatedCuda(functions, 1, 0), 1),
+                 "--device: 1: there is 1 device, counted from 0");
+  }
+  {
+    Table table;
+    const hs_cuda_code code = {"sm_80", "no kernels", 1, 1, functions};
+    table.artefact.cuda = &code;
+    EXPECT_ERROR(table.backend(), "its driver does not accept the kernels");
+  }
+  {
+    Table table;
     const hs_cuda_code code = {"sm_100", ptx, 1, 1, functions};
     table.artefact.cuda = &code;
-    EXPECT_ERROR(table.backend(), "is sm_90; test was compiled for sm_100");
+    EXPECT_ERROR(table.backend(), "emulated device: is sm_90; test was compiled for sm_100");
   }
   Table table;
   table.micro[0].kind = HS_CONV;
