@@ -138,9 +138,9 @@ TEST(CudaBackend, WaitsForReadersAndCopiesOfTheRightInput) {
     table.artefact.input_count = 2;
     table.copy[1].buffer = HS_BUFFER_INPUTS + 1;
     auto backend = table.backend(seed);
+    EXPECT_GE(backend->inputSlot(1, 0) - backend->inputSlot(0, 1), 512);
+    backend->bindInput(0, backend->inputSlot(0, 0));
     for (int64_t i = 1; i <= 9; ++i) {
-      std::memset(backend->inputSlot(0, uint64_t(i) % 2), 1, 257);
-      backend->bindInput(0, backend->inputSlot(0, uint64_t(i) % 2));
       char *slot = backend->inputSlot(1, uint64_t(i) % 2);
       std::memcpy(slot + inputWord.offset, &i, sizeof i);
       backend->bindInput(1, slot);
@@ -176,6 +176,21 @@ TEST(CudaBackend, HasRecordsOfEntriesThatRunAlone) {
   EXPECT_ERROR(backend->runEntries(HS_MICRO, entry), "input 'x' has no data");
   backend->runEntries(HS_UPDATE, entry);
   EXPECT_EQ(recorded(), 7);
+}
+
+TEST(CudaBackend, FindsEachRecord) {
+  Table table;
+  table.note[0].offset = 1024;
+  hs_tensor tensors[] = {table.record, table.record};
+  tensors[1].slice.offset = 1024;
+  table.artefact.tensors = tensors;
+  table.artefact.tensor_count = 2;
+  auto backend = table.backend();
+  int64_t seven = 7, recorded;
+  backend->write(stateWord, &seven);
+  backend->run(HS_UPDATE);
+  std::memcpy(&recorded, backend->records(tensors[1]), sizeof recorded);
+  EXPECT_EQ(recorded, 7);
 }
 
 TEST(CudaBackend, CopiesNoRecordsWhereThereAreNone) {
@@ -217,6 +232,34 @@ TEST(CudaBackend, ComparesThePlanWithFreeMemory) {
   EXPECT_ERROR(table.backend(0, 50 << 20), "compile it with --batch 2");
 }
 
+Driver driver; // the emulated one
+int retained, waits;
+
+TEST(CudaBackend, EndsWhenTheDeviceIsReady) {
+  Table table;
+  table.backend(); // fills in the programs
+  Api api = emulatedCuda(functions, 1, 0);
+  setEmulatedMemory(uint64_t(1) << 30);
+  driver = api.driver;
+  retained = 0;
+  api.driver.cuDevicePrimaryCtxRetain = [](Context *context, Device device) {
+    return ++retained, driver.cuDevicePrimaryCtxRetain(context, device);
+  };
+  api.driver.cuDevicePrimaryCtxRelease = [](Device device) {
+    return --retained, driver.cuDevicePrimaryCtxRelease(device);
+  };
+  api.driver.cuStreamSynchronize = [](Stream stream) {
+    return ++waits, driver.cuStreamSynchronize(stream);
+  };
+  {
+    CudaBackend backend("test", table.artefact, api, 0);
+    EXPECT_EQ(retained, 1);
+    waits = 0;
+  }
+  EXPECT_EQ(waits, 2); // for what computes and for what copies
+  EXPECT_EQ(retained, 0);
+}
+
 TEST(CudaBackend, RefusesWhatTheDeviceCannotRun) {
   {
     Table table;
@@ -243,6 +286,10 @@ TEST(CudaBackend, RefusesWhatTheDeviceCannotRun) {
   EXPECT_ERROR(table.backend(), "entry 'copy' is of a kind that CUDA has not");
   table.micro[0].kind = HS_COPY;
   table.copy[0].offset = 4096;
+  EXPECT_ERROR(table.backend(), "entry 'copy' reaches outside its buffer");
+  std::swap(table.micro, table.update);
+  table.artefact.programs[HS_INIT] = {table.update.size(), table.update.data()};
+  table.update.clear();
   EXPECT_ERROR(table.backend(), "entry 'copy' reaches outside its buffer");
 }
 

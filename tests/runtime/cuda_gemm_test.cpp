@@ -123,4 +123,84 @@ TEST_F(CudaGemmTest, RefusesWhatTheLibraryLacks) {
   EXPECT_ERROR(Blas{without}, "the step multiplies matrices by cuBLASLt, which is not found");
 }
 
+// Stands in for functions of the emulated library, so that what they are told can be seen.
+CublasLt original;
+int alive;                                         // handles that are created and not destroyed
+std::vector<std::pair<int, uint64_t>> preferences; // attributes and values
+int algorithms;                                    // that were asked for
+
+TEST_F(CudaGemmTest, TellsTheLibraryWhatItMayUseAndReleasesWhatItMakes) {
+  original = blas;
+  preferences.clear();
+  alive = 0;
+  blas.cublasLtCreate = [](BlasHandle *handle) { return ++alive, original.cublasLtCreate(handle); };
+  blas.cublasLtDestroy = [](BlasHandle handle) {
+    return --alive, original.cublasLtDestroy(handle);
+  };
+  blas.cublasLtMatmulDescCreate = [](MatmulDescription *description, int compute, int scale) {
+    return ++alive, original.cublasLtMatmulDescCreate(description, compute, scale);
+  };
+  blas.cublasLtMatmulDescDestroy = [](MatmulDescription description) {
+    return --alive, original.cublasLtMatmulDescDestroy(description);
+  };
+  blas.cublasLtMatrixLayoutCreate = [](MatrixLayout *layout, int type, uint64_t rows,
+                                       uint64_t columns, int64_t leading) {
+    return ++alive, original.cublasLtMatrixLayoutCreate(layout, type, rows, columns, leading);
+  };
+  blas.cublasLtMatrixLayoutDestroy = [](MatrixLayout layout) {
+    return --alive, original.cublasLtMatrixLayoutDestroy(layout);
+  };
+  blas.cublasLtMatmulPreferenceCreate = [](MatmulPreference *preference) {
+    return ++alive, original.cublasLtMatmulPreferenceCreate(preference);
+  };
+  blas.cublasLtMatmulPreferenceDestroy = [](MatmulPreference preference) {
+    return --alive, original.cublasLtMatmulPreferenceDestroy(preference);
+  };
+  blas.cublasLtMatmulPreferenceSetAttribute = [](MatmulPreference preference, int attribute,
+                                                 const void *value, size_t bytes) {
+    uint64_t number = 0;
+    std::memcpy(&number, value, bytes);
+    preferences.push_back({attribute, number});
+    return original.cublasLtMatmulPreferenceSetAttribute(preference, attribute, value, bytes);
+  };
+  blas.cublasLtMatmulAlgoGetHeuristic = [](BlasHandle handle, MatmulDescription description,
+                                           MatrixLayout a, MatrixLayout b, MatrixLayout c,
+                                           MatrixLayout d, MatmulPreference preference,
+                                           int requested, MatmulHeuristic *results, int *found) {
+    algorithms = requested;
+    return original.cublasLtMatmulAlgoGetHeuristic(handle, description, a, b, c, d, preference,
+                                                   requested, results, found);
+  };
+  for (uint64_t workspace : {0, 512})
+    for (bool hasBias : {false, true}) {
+      preferences.clear();
+      {
+        DeviceContext context(api, 0);
+        Blas library(context);
+        hs_slice slices[] = {{HS_BUFFER_ARENA, 16, 256}, // a
+                             {HS_BUFFER_ARENA, 32, 256}, // b
+                             {HS_BUFFER_ARENA, 64, 256}, // the bias, or the result
+                             {HS_BUFFER_ARENA, 128, 256},
+                             {HS_BUFFER_ARENA, 4096, 512}};
+        hs_gemm gemm{HS_F32, HS_F32, HS_F32, 0, 0, hasBias, 1, 3, 2, 4, 12, 8, 6, 4, 2, 2};
+        uint32_t operands = hasBias ? 4 : 3;
+        slices[operands] = {HS_BUFFER_ARENA, 4096, workspace};
+        hs_entry entry{HS_GEMM, operands + (workspace != 0), slices, &gemm, "gemm", "", nullptr};
+        CudaGemm product(library, entry);
+        EXPECT_EQ(alive, 5); // the library, the product's description, three layouts
+      }
+      EXPECT_EQ(alive, 0);
+      EXPECT_EQ(algorithms, 1);
+      const uint64_t result = hasBias ? 128 : 64;
+      const std::vector<std::pair<int, uint64_t>> expected = {
+          {preferenceMaxWorkspaceBytes, workspace},
+          {preferenceReductionScheme, reductionNone | reductionComputeType},
+          {preferenceMinAlignmentA, 32}, // the library's A is b
+          {preferenceMinAlignmentA + 1, 16},
+          {preferenceMinAlignmentA + 2, result},
+          {preferenceMinAlignmentA + 3, result}};
+      EXPECT_EQ(preferences, expected);
+    }
+}
+
 } // namespace
