@@ -100,7 +100,7 @@ struct PlanMemory : halfstep::impl::PlanMemoryPassBase<PlanMemory> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (inputSlots < 1 || inputSlots > kMostInputSlots) {
-      emitError(module.getLoc()) << "--input-slots: " << inputSlots
+      emitError(module.getLoc()) << "--input-slots: " << inputSlots.getValue()
                                  << " is not a whole number from 1 to " << kMostInputSlots;
       return signalPassFailure();
     }
