@@ -161,6 +161,22 @@ TEST(CudaBackend, FillsOneSlice) {
   EXPECT_EQ(word(*backend), 0x1111111100001111);
 }
 
+TEST(CudaBackend, MultipliesMatrices) {
+  Table table;
+  const hs_slice word = {HS_BUFFER_STATE, 64, 8}, square = {HS_BUFFER_STATE, 512, 8};
+  const hs_slice first[] = {word, word, square},
+                 second[] = {square, word, {HS_BUFFER_STATE, 768, 8}};
+  const hs_gemm product{HS_F64, HS_F64, HS_F64, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  const hs_use uses[] = {readWord, readWord, writtenWord};
+  table.update = {{HS_GEMM, 3, first, &product, "square", "", uses},
+                  {HS_GEMM, 3, second, &product, "cube", "", uses}};
+  auto backend = table.backend();
+  double three = 3;
+  backend->write(word, &three);
+  backend->run(HS_UPDATE);
+  EXPECT_EQ(*static_cast<const double *>(backend->view(second[2])), 27);
+}
+
 TEST(CudaBackend, HasRecordsOfEntriesThatRunAlone) {
   Table table;
   auto backend = table.backend();

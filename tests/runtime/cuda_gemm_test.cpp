@@ -128,6 +128,7 @@ CublasLt original;
 int alive;                                         // handles that are created and not destroyed
 std::vector<std::pair<int, uint64_t>> preferences; // attributes and values
 int algorithms;                                    // that were asked for
+Address usedWorkspace;
 
 TEST_F(CudaGemmTest, TellsTheLibraryWhatItMayUseAndReleasesWhatItMakes) {
   original = blas;
@@ -171,6 +172,13 @@ TEST_F(CudaGemmTest, TellsTheLibraryWhatItMayUseAndReleasesWhatItMakes) {
     return original.cublasLtMatmulAlgoGetHeuristic(handle, description, a, b, c, d, preference,
                                                    requested, results, found);
   };
+  blas.cublasLtMatmul = [](BlasHandle, MatmulDescription, const void *, const void *, MatrixLayout,
+                           const void *, MatrixLayout, const void *, const void *, MatrixLayout,
+                           void *, MatrixLayout, const MatmulAlgorithm *, void *workspace, size_t,
+                           Stream) -> BlasStatus {
+    usedWorkspace = Address(workspace);
+    return blasSuccess;
+  };
   for (uint64_t workspace : {0, 512})
     for (bool hasBias : {false, true}) {
       preferences.clear();
@@ -187,6 +195,10 @@ TEST_F(CudaGemmTest, TellsTheLibraryWhatItMayUseAndReleasesWhatItMakes) {
         slices[operands] = {HS_BUFFER_ARENA, 4096, workspace};
         hs_entry entry{HS_GEMM, operands + (workspace != 0), slices, &gemm, "gemm", "", nullptr};
         CudaGemm product(library, entry);
+        Address buffers[] = {4096, 8192, 12288, 16384, 20480};
+        buffers[operands] = 24576;
+        product.run(buffers, nullptr);
+        EXPECT_EQ(usedWorkspace, workspace ? Address(24576) : 0);
         EXPECT_EQ(alive, 5); // the library, the product's description, three layouts
       }
       EXPECT_EQ(alive, 0);
