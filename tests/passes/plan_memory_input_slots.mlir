@@ -4,7 +4,8 @@
 // RUN: not halfstep-opt %s --plan-memory=input-slots=0 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not halfstep-opt %s --plan-memory=input-slots=65 2>&1 | FileCheck %s --check-prefix=MORE
 
-// ONE: halfstep.input_slots = 1
+// ONE: halfstep.arena_bytes = 0
+// ONE-SAME: halfstep.input_slots = 1
 // MOST: halfstep.input_slots = 64
 // NONE: error: --input-slots: 0 is not a whole number from 1 to 64
 // MORE: error: --input-slots: 65 is not a whole number from 1 to 64

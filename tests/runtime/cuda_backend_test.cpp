@@ -249,7 +249,7 @@ TEST(CudaBackend, ComparesThePlanWithFreeMemory) {
 }
 
 Driver driver; // the emulated one
-int retained, waits;
+int asked, retained, waits;
 
 TEST(CudaBackend, EndsWhenTheDeviceIsReady) {
   Table table;
@@ -267,13 +267,41 @@ TEST(CudaBackend, EndsWhenTheDeviceIsReady) {
   api.driver.cuStreamSynchronize = [](Stream stream) {
     return ++waits, driver.cuStreamSynchronize(stream);
   };
+  api.driver.cuDeviceGetCount = [](int *count) { return *count = 2, Result(success); };
+  api.driver.cuDeviceGet = [](Device *device, int number) {
+    return asked = number, driver.cuDeviceGet(device, 0);
+  };
   {
-    CudaBackend backend("test", table.artefact, api, 0);
+    CudaBackend backend("test", table.artefact, api, 1);
+    EXPECT_EQ(asked, 1);
     EXPECT_EQ(retained, 1);
     waits = 0;
   }
   EXPECT_EQ(waits, 2); // for what computes and for what copies
   EXPECT_EQ(retained, 0);
+}
+
+TEST(CudaBackend, ReportsWhatTheDriverSays) {
+  Table table;
+  table.backend(); // fills in the programs
+  Api api = emulatedCuda(functions, 1, 0);
+  setEmulatedMemory(uint64_t(1) << 30);
+  driver = api.driver;
+  auto start = [&] { CudaBackend("test", table.artefact, api, 0); };
+  api.driver.cuMemAlloc = [](Address *, uint64_t) { return Result(errorInvalidValue); };
+  EXPECT_ERROR(start(), "CUDA: cuMemAlloc: invalid argument (1)");
+  api.driver.cuMemAlloc = driver.cuMemAlloc;
+  api.driver.cuModuleLoadDataEx = [](Module *, const void *, unsigned, int *, void **) {
+    return Result(errorInvalidValue);
+  };
+  EXPECT_ERROR(start(), "CUDA: cuModuleLoadDataEx: invalid argument (1)");
+  api.driver.cuModuleLoadDataEx = [](Module *module, const void *ptx, unsigned count, int *options,
+                                     void **values) {
+    std::strcpy(static_cast<char *>(values[0]), "a remark, not an error");
+    EXPECT_EQ(count, 2u);
+    return driver.cuModuleLoadDataEx(module, ptx, 0, options, values);
+  };
+  EXPECT_EQ(errorOf(start), "");
 }
 
 TEST(CudaBackend, RefusesWhatTheDeviceCannotRun) {

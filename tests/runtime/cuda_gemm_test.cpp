@@ -192,7 +192,7 @@ TEST_F(CudaGemmTest, TellsTheLibraryWhatItMayUseAndReleasesWhatItMakes) {
                              {HS_BUFFER_ARENA, 4096, 512}};
         hs_gemm gemm{HS_F32, HS_F32, HS_F32, 0, 0, hasBias, 1, 3, 2, 4, 12, 8, 6, 4, 2, 2};
         uint32_t operands = hasBias ? 4 : 3;
-        slices[operands] = {HS_BUFFER_ARENA, 4096, workspace};
+        slices[operands] = {HS_BUFFER_ARENA, 4096, workspace ? workspace : 777};
         hs_entry entry{HS_GEMM, operands + (workspace != 0), slices, &gemm, "gemm", "", nullptr};
         CudaGemm product(library, entry);
         Address buffers[] = {4096, 8192, 12288, 16384, 20480};
