@@ -149,7 +149,8 @@ SmallVector<Operation *> greedyOrder(func::FuncOp program, LiveBytes &bytes) {
 struct OrderEntries : halfstep::impl::OrderEntriesPassBase<OrderEntries> {
   using Base::Base;
 
-  /// Moves the aliases of `value` in front of the terminator, which follows what makes them.
+  /// Moves the aliases of `value` in front of the terminator, which follows what makes them. Those
+  /// of arguments stay in front of all entries.
   static void moveAliases(Value value, Operation *terminator) {
     for (Operation *user : llvm::make_early_inc_range(value.getUsers()))
       if (auto alias = dyn_cast<table::AliasOp>(user)) {
@@ -169,8 +170,6 @@ struct OrderEntries : halfstep::impl::OrderEntriesPassBase<OrderEntries> {
       if (greedy.maximum >= given.maximum)
         continue;
       Operation *terminator = program.front().getTerminator();
-      for (Value argument : program.getArguments())
-        moveAliases(argument, terminator);
       for (Operation *entry : order) {
         entry->moveBefore(terminator);
         for (Value result : entry->getResults())

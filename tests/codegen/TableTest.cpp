@@ -221,8 +221,11 @@ TEST_F(TableTest, ReportsWhatIsMissing) {
     EXPECT_TRUE(failed(compileToObject(*module, target)));
     return message;
   };
-  EXPECT_EQ(replaced("halfstep.graph_hash", "halfstep.other"),
-            "lacks the attribute halfstep.graph_hash");
+  for (StringRef attribute :
+       {table::attr::kStateBytes, table::attr::kArenaBytes, table::attr::kScratchBytes,
+        table::attr::kInputSlots, table::attr::kMicroBatches, table::attr::kRecipe,
+        table::attr::kGraphHash})
+    EXPECT_EQ(replaced(attribute, "halfstep.other"), ("lacks the attribute " + attribute).str());
   EXPECT_EQ(replaced("{trainable, slice = #table.slice<0, 64, 48>}", ""),
             "'table.tensor' op has no slice: the memory phase has not run");
   EXPECT_EQ(replaced("{slices = [#table.slice<1, 64, 32>]}", ""),
