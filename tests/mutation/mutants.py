@@ -1,8 +1,8 @@
 """Finds the mutants of a C++ source and writes the source that holds them all.
 
 A mutant is a range of the text and what to read instead of it. Rules match the text that
-clang-format leaves: a binary operator has white space on both sides, the angle brackets of a template
-have not. What a rule gets wrong does not compile, and is no mutant (mutate.py drops it). Comments,
+clang-format leaves: a binary operator has white space on both sides, the angle brackets of a
+template have not. What a rule gets wrong does not compile, and is no mutant (mutate.py drops it). Comments,
 strings, assertions and the making of error messages are left alone.
 """
 
@@ -16,8 +16,8 @@ PRECEDENCE = {"?": 1, "||": 2, "&&": 3, "==": 4, "!=": 4, "<": 5, "<=": 5, ">": 
 OTHER = {"&&": "||", "||": "&&", "<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 OPERATOR = re.compile(r"(?<=\s)(\?|\|\||&&|[=!<>]=|<<|>>|[-<>+*/%])(?=\s)")
 ASSIGNMENT = re.compile(r"(?<![=!<>])=(?!=)")
-SKIPPED = re.compile(r"\b(throw|assert|static_assert|llvm_unreachable|emitError|emitOpError|error|Error|"
-                     r"constexpr|case)\b")
+SKIPPED = re.compile(r"\b(throw|assert|static_assert|llvm_unreachable|emitError|emitOpError|error|"
+                     r"Error|constexpr|case)\b")
 PATH = r"(?:\w+(?:\.|->|::))*"
 ORDERED = re.compile(rf"(?<![\w.>:]){PATH}(?:sub|divide|remainder|isBelow|isLess|divideCeil|"
                      r"create<arith::(?:SubFOp|SubIOp|DivFOp|DivSIOp|ShLIOp|ShRUIOp)>)\(")
@@ -210,7 +210,8 @@ class Source:
     def calls(self):
         for match in ORDERED.finditer(self.code):
             end = self.partner.get(match.end() - 1, match.end())
-            arguments = [self.plain[slice(*self.trimmed(*part))] for part in self.parts(match.end(), end)]
+            arguments = [self.plain[slice(*self.trimmed(*part))]
+                         for part in self.parts(match.end(), end)]
             if len(arguments) == 2:
                 self.replace(match.start(), end + 1, "swap",
                              f"{match.group()}{arguments[1]}, {arguments[0]})")
@@ -252,7 +253,8 @@ class Source:
         begin = self.text.rfind("\n", 0, mutant.begin) + 1
         end = (self.text + "\n").index("\n", mutant.end)
         before = self.text[mutant.begin:mutant.end]
-        line = f"{self.text[begin:mutant.begin]}[{before} => {mutant.after}]{self.text[mutant.end:end]}"
+        line = (f"{self.text[begin:mutant.begin]}[{before} => {mutant.after}]"
+                f"{self.text[mutant.end:end]}")
         return f"{self.name}: {' '.join(line.split())}"
 
     def render(self):

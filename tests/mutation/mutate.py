@@ -2,8 +2,8 @@
 
 A copy of the tree is built once with every mutant of the group's sources in it (mutants.py), after
 those that do not compile are dropped. Each test runs once to record which mutants it reaches; then
-each mutant runs the tests that reach it until one fails, which catches it. The report has a line for
-every mutant; those that survivors.txt knows as equivalent do not count. After Untch, Offutt and
+each mutant runs the tests that reach it until one fails, which catches it. The report has a line
+for every mutant; those that survivors.txt knows as equivalent do not count. After Untch, Offutt and
 Harrold, "Mutation analysis using mutant schemata" (1993).
 """
 
@@ -37,9 +37,9 @@ GROUPS = {
                 "optimizer_test", "half_update_test", "halfstep", "halfstep-opt"]),
     "host": (["runtime/cuda/*.cpp"],
              "runtime-(cuda_(backend|gemm)|emulated_.*)|codegen-table|optimizer_test-cuda",
-             ["runtime-cuda_backend", "runtime-cuda_gemm", "runtime-emulated_blas", "runtime-emulated_driver",
-              "runtime-emulated_kernel", "runtime-emulated_streams", "runtime-emulated_warp",
-              "codegen-table", "optimizer_test", "halfstep"]),
+             ["runtime-cuda_backend", "runtime-cuda_gemm", "runtime-emulated_blas",
+              "runtime-emulated_driver", "runtime-emulated_kernel", "runtime-emulated_streams",
+              "runtime-emulated_warp", "codegen-table", "optimizer_test", "halfstep"]),
     "passes": (["passes/*.cpp"],
                "lit-passes|contracted_order_test|memory_plan_test|recipe_test|memory_report_test|"
                "plan_memory_test",
@@ -169,7 +169,8 @@ def read_survivors():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("group", choices=GROUPS)
-    parser.add_argument("--sample", type=int, help="how many mutants to run, chosen by a fixed seed")
+    parser.add_argument("--sample", type=int,
+                        help="how many mutants to run, chosen by a fixed seed")
     parser.add_argument("--folder", type=pathlib.Path,
                         default=pathlib.Path(tempfile.gettempdir()) / "halfstep-mutants")
     parser.add_argument("--jobs", type=int, default=2)
@@ -183,8 +184,9 @@ def main():
     units = record_reach(units_of(folder / "tree/build/mutants", tests), count, folder)
     chosen = [(source, mutant) for source in sources for mutant in source.mutants]
     print(f"{len(chosen)} mutants, {len(units)} tests reach some", flush=True)
-    if arguments.sample:
-        chosen = random.Random(1).sample(chosen, min(arguments.sample, len(chosen)))
+    # In no order, so that what is judged at any time is a sample of all.
+    random.Random(1).shuffle(chosen)
+    chosen = chosen[:arguments.sample]
     equivalent = read_survivors()
     catches = collections.defaultdict(collections.Counter)
     counts = collections.Counter()
