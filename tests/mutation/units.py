@@ -41,7 +41,7 @@ def diagnosis(output):
     lines = [line.strip() for line in output.splitlines()]
     for pattern in (r"\berror: ", r"^(what|unknown file|.*Failure)\b", r"PLEASE submit", r"\S"):
         for number, line in enumerate(lines):
-            if re.search(pattern, line) and "gtest_filter" not in line and "Running main" not in line:
+            if re.search(pattern, line) and not line.startswith(("Note: Google Test", "Running main")):
                 return " ".join(lines[number:number + 2])[:200]
     return "fails"
 
