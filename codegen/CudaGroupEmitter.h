@@ -10,6 +10,10 @@ namespace halfstep::codegen {
 
 constexpr int64_t blockThreads = 256;
 constexpr int64_t warpLanes = 32;
+/// What a block has without asking the driver for more.
+constexpr int64_t mostSharedBytes = 48 << 10;
+
+int64_t bytesOf(Type storage); ///< a boolean takes one
 
 /// What emitted CUDA kernels are written in beyond arithmetic.
 class CudaBuilder : public KernelBuilder {
@@ -32,6 +36,7 @@ public:
   Value exchange(Value members, Value value, int64_t mask);
   /// Memory of the block: `count` elements.
   Value shared(Type type, int64_t count);
+  int64_t sharedBytes() const { return allSharedBytes; } ///< of the whole kernel
 
   /// What `load` loads where `condition` holds, else zero; null: it always holds.
   Value loadIf(Value condition, llvm::function_ref<Value()> load);
@@ -50,6 +55,7 @@ public:
 private:
   mlir::Operation *function = nullptr;
   unsigned sharedCount = 0;
+  int64_t allSharedBytes = 0;
 };
 
 /// The alignment in bytes, at most that of a 128-bit access, of `width` elements whose offset is a

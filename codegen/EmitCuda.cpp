@@ -17,7 +17,7 @@ using namespace halfstep::codegen;
 
 static constexpr int64_t accessBytes = 16; // the widest access, and what buffers are aligned to
 
-static int64_t bytesOf(Type storage) {
+int64_t halfstep::codegen::bytesOf(Type storage) {
   return llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8);
 }
 
@@ -60,6 +60,7 @@ Value CudaBuilder::exchange(Value members, Value value, int64_t mask) {
 }
 
 Value CudaBuilder::shared(Type type, int64_t count) {
+  allSharedBytes += llvm::alignTo(count * bytesOf(type), accessBytes);
   OpBuilder outside(function);
   std::string name =
       (SymbolTable::getSymbolName(function).getValue() + "_shared" + Twine(sharedCount++)).str();
@@ -113,7 +114,12 @@ FailureOr<Grid> halfstep::codegen::emitCudaKernel(OpBuilder &builder, GroupOp gr
   int64_t depth = KernelForm(group).depth;
   if (depth > 1 && !group.getPartial() && ColumnTree(depth).chunks > 1)
     return group.emitOpError("has a reduction of several chunks, which has to be split first");
-  return CudaGroupEmitter(b, group).emit();
+  Grid grid = CudaGroupEmitter(b, group).emit();
+  if (b.sharedBytes() > mostSharedBytes)
+    return group.emitOpError("needs ")
+           << b.sharedBytes() << " bytes of a block's shared memory, of which there are "
+           << mostSharedBytes << "; shorter rows, or fewer reductions of them, need less";
+  return grid;
 }
 
 CudaGroupEmitter::CudaGroupEmitter(CudaBuilder &b, GroupOp group) : b(b), form(group) {

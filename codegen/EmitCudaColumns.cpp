@@ -18,8 +18,10 @@ static_assert(ColumnTree::leaves * warpLanes == blockThreads, "a warp a leaf");
 void CudaGroupEmitter::emitColumns() {
   GroupOp group = form.group;
   ColumnTree tree(form.depth);
-  int64_t width = 8; // columns of a lane
-  while (form.columns % width)
+  int64_t width = 8, columnBytes = 0; // columns of a lane; a column's leaves of all reductions
+  for (ReduceOp reduce : form.reductions(0))
+    columnBytes += ColumnTree::leaves * reduce.getType().getIntOrFloatBitWidth() / 8;
+  while (form.columns % width || (width > 1 && width * warpLanes * columnBytes > mostSharedBytes))
     width /= 2;
   int64_t blockColumns = width * warpLanes;
   int64_t blocks = llvm::divideCeil(form.columns, blockColumns);

@@ -22,7 +22,15 @@ void CudaGroupEmitter::emitTranspose() {
     if (view.inner)
       narrowest = std::min<int64_t>(narrowest, std::max(8u, view.storage.getIntOrFloatBitWidth()));
   int64_t width = wordBits / narrowest; // elements of a lane: a word of the narrowest
-  while (form.columns % width || inner % width)
+  auto isTransposed = [](const View &view) { return view.inner >= 2 && view.outer.back() == 1; };
+  auto arguments = ArrayRef(form.buffers).take_front(form.group.getBlock().getNumArguments());
+  auto sharedBytes = [&] {
+    int64_t bytes = 0;
+    for (const View &view : make_filter_range(arguments, isTransposed))
+      bytes += warpLanes * width * (warpLanes + 1) * width * bytesOf(view.storage);
+    return bytes;
+  };
+  while (form.columns % width || inner % width || (width > 1 && sharedBytes() > mostSharedBytes))
     width /= 2;
   int64_t side = warpLanes * width, pitch = side + width;
   int64_t squaresDown = llvm::divideCeil(inner, side);
@@ -46,7 +54,7 @@ void CudaGroupEmitter::emitTranspose() {
   for (BlockArgument argument : GroupOp(form.group).getBlock().getArguments()) {
     unsigned buffer = argument.getArgNumber();
     const View &view = form.buffers[buffer];
-    if (view.inner < 2 || view.outer.back() != 1)
+    if (!isTransposed(view))
       continue;
     Type storage = view.storage;
     Type held = storage.isInteger(1) ? Type(b.getI8Type()) : storage;

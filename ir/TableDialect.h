@@ -24,6 +24,9 @@ namespace halfstep::table {
 /// Bytes of a tensor in storage: a boolean takes one.
 uint64_t storageBytes(mlir::RankedTensorType type);
 
+/// What cuBLASLt's workspace begins at a multiple of.
+inline constexpr uint64_t kWorkspaceAlignment = 256;
+
 /// Whether a value is memory that a library call may use, and holds nothing.
 bool isWorkspace(mlir::Value value);
 

@@ -97,6 +97,11 @@ bool halfstep::isRange(const Access &access, ArrayRef<int64_t> sizes) {
   return ArrayRef(access.strides) == ArrayRef(rowMajor(sizes));
 }
 
+bool halfstep::isAligned(const Access &access, RankedTensorType type) {
+  constexpr int64_t vectorBytes = 16;
+  return access.offset * std::max<int64_t>(type.getElementTypeBitWidth() / 8, 1) % vectorBytes == 0;
+}
+
 bool halfstep::isContiguous(const Access &access, ArrayRef<int64_t> sizes) {
   return isRange(access, sizes) &&
          ShapedType::getNumElements(sizes) ==

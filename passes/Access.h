@@ -46,6 +46,9 @@ Walk walkPart(const Walk &whole, const train::Place &place, llvm::ArrayRef<int64
 
 /// Whether the view is a range of its root in row-major order.
 bool isRange(const Access &access, llvm::ArrayRef<int64_t> sizes);
+/// Whether a view of `type` begins where 128-bit accesses can, as what is stored by itself does:
+/// tensor cores and libraries load whole vectors.
+bool isAligned(const Access &access, mlir::RankedTensorType type);
 /// Whether it is all of it.
 bool isContiguous(const Access &access, llvm::ArrayRef<int64_t> sizes);
 
@@ -60,9 +63,9 @@ mlir::Value createCopy(mlir::ImplicitLocOpBuilder &builder, mlir::Value value);
 /// elementwise op on such values, a few levels deep (seeds, counts).
 bool isUniformConstant(mlir::Value value);
 
-/// Whether readers compute `value` themselves, so that it is never in memory: a uniform constant, or
-/// a number that follows in a few cheap steps from those and from scalars of state that the program
-/// keeps (a gradient's seed from the loss scale). A launch would cost far more.
+/// Whether readers compute `value` themselves, so that it is never in memory: a uniform constant,
+/// or a number that follows in a few cheap steps from those and from scalars of state that the
+/// program keeps (a gradient's seed from the loss scale). A launch would cost far more.
 bool isComputedByReaders(mlir::Value value);
 
 } // namespace halfstep

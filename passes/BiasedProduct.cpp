@@ -23,6 +23,8 @@ static bool isBias(Value value, int64_t columns) {
   Access access = resolve(value);
   if (isComputedByReaders(value) || access.root.getDefiningOp<IotaOp>())
     return false;
+  if (!isAligned(access, typeOf(value)))
+    return false;
   if (columns == 1)
     return llvm::all_of(access.strides, [](int64_t stride) { return stride == 0; });
   return !access.strides.empty() && access.strides.back() == 1 &&

@@ -247,13 +247,14 @@ void insertParts(ConcatOp op) {
   op.erase();
 }
 
-/// `isWhole`: not as a range of something larger either.
+/// `isWhole`: not as a range of something larger either. Ranges are for entries of their own.
 void materialise(OpOperand &operand, bool isWhole) {
   Value value = operand.get();
   ArrayRef<int64_t> sizes = typeOf(value).getShape();
   Access access = resolve(value);
   bool isStored = !access.root.getDefiningOp<IotaOp>() && !isComputedByReaders(value);
-  if (isStored && (isWhole ? isContiguous(access, sizes) : isRange(access, sizes)))
+  if (isStored && (isWhole ? isContiguous(access, sizes)
+                           : isRange(access, sizes) && isAligned(access, typeOf(value))))
     return;
   ImplicitLocOpBuilder b(value.getLoc(), operand.getOwner());
   operand.set(createCopy(b, value));

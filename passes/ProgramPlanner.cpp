@@ -115,12 +115,17 @@ bool ProgramPlanner::computeInto(OpResult value, SliceAttr slice) {
 /// From the entry that makes the value to the last one that reads it; returned values are read by
 /// the terminator.
 LiveRange ProgramPlanner::liveRange(Value storage) const {
+  LiveRange range{bytesOf(storage), 0, position.lookup(terminator)};
+  if (isWorkspace(storage))
+    range.alignment = kWorkspaceAlignment;
   if (!reuse)
-    return {bytesOf(storage), 0, position.lookup(terminator)};
+    return range;
   unsigned first = position.lookup(storage.getDefiningOp()), last = first;
   for (Operation *reader : readersOfStorage(storage))
     last = std::max(last, position.lookup(reader));
-  return {bytesOf(storage), first, last};
+  range.first = first;
+  range.last = last;
+  return range;
 }
 
 void ProgramPlanner::assignStorages() {

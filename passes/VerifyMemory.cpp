@@ -118,6 +118,9 @@ private:
     if (slice(written).getOffset() + slice(written).getBytes() >
         bufferBytes[slice(written).getBuffer()])
       return fault("a slice beyond the end of its buffer");
+    if (isWorkspace(entry->getResult(result)) &&
+        slice(written).getOffset() % kWorkspaceAlignment != 0)
+      return fault("a workspace where no library takes it");
     std::optional<unsigned> inPlace = operandInPlace(entry, result);
     if (inPlace && slice(*inPlace) != slice(written))
       return fault("a result that is not where its kernel computes it");

@@ -103,9 +103,13 @@ void Loader::addColumn(size_t index, const std::string &path) {
   size_t storedBytes = elements * elementBytes(header.type);
   size_t sampleBytes = elements * elementBytes(hs_type(tensor.type));
   bool same = isSameStorage(header.type, hs_type(tensor.type));
+  // A device takes a batch from its slot; what a page fault interrupts would not be a copy beside
+  // it.
+  bool inPlace = !session.artefact().cuda;
   bool aligned = uintptr_t(file.elements()) % elementBytes(hs_type(tensor.type)) == 0;
   columns.push_back({index, &tensor, std::move(file), elements, storedBytes, sampleBytes,
-                     same ? nullptr : convert, same && aligned && tensor.class_count == 0});
+                     same ? nullptr : convert,
+                     inPlace && same && aligned && tensor.class_count == 0});
 }
 
 //===------------------------------------------------------------------------------------------===//

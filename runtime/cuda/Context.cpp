@@ -22,9 +22,8 @@ DeviceContext::DeviceContext(const Api &api, int number) : api(api) {
   char text[256] = "";
   check(driver().cuDeviceGetName(text, sizeof text, device), "cuDeviceGetName");
   deviceName = text;
-  Context context;
   check(driver().cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
-  check(driver().cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  enter();
 }
 
 DeviceContext::~DeviceContext() { driver().cuDevicePrimaryCtxRelease(device); }

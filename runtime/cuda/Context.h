@@ -13,7 +13,7 @@
 
 namespace halfstep::runtime::cuda {
 
-/// The primary context of a device, current in the thread that makes it.
+/// The primary context of a device. It is current in the thread that made it, or entered it last.
 class DeviceContext {
 public:
   /// Throws where there is no such device.
@@ -25,6 +25,8 @@ public:
   const Driver &driver() const { return api.driver; }
   const CublasLt &blas() const { return api.blas; }
   const std::string &name() const { return deviceName; }
+  /// Makes the context current in this thread: a session may move from one to another.
+  void enter() const { check(driver().cuCtxSetCurrent(context), "cuCtxSetCurrent"); }
   /// 80 for sm_80.
   int capability() const;
   uint64_t freeBytes() const;
@@ -39,6 +41,7 @@ private:
 
   Api api;
   Device device = 0;
+  Context context = nullptr;
   std::string deviceName;
 };
 

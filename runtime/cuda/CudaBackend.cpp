@@ -22,26 +22,28 @@ CudaBackend::CudaBackend(const std::string &name, const hs_artefact &artefact, c
       state(context), arena(context), hostRecords(context), compute(makeStream(context)),
       updated(makeEvent(context)), kernels(context) {
   layOutRecords();
-  checkDevice();
+  checkArchitecture();
+  loadKernels();
+  for (int kind = 0; kind < HS_PROGRAM_COUNT; ++kind)
+    for (uint64_t i = 0; i < artefact.programs[kind].entry_count; ++i)
+      resolve(hs_program_kind(kind), artefact.programs[kind].entries[i]);
+  checkMemory(); // without what kernels and libraries have taken
   state = allocate(context, "the state", artefact.state_bytes);
   arena = allocate(context, "activations", artefact.arena_bytes);
   inputs.allocateMemory();
   hostRecords = allocateOnHost(context, recorded.bytes);
   std::memset(hostRecords.get(), 0, recorded.bytes);
   clearState();
-  loadKernels();
-  for (int kind = 0; kind < HS_PROGRAM_COUNT; ++kind)
-    for (uint64_t i = 0; i < artefact.programs[kind].entry_count; ++i)
-      resolve(hs_program_kind(kind), artefact.programs[kind].entries[i]);
 }
 
 CudaBackend::~CudaBackend() {
+  context.enter();
   // What is still running uses what is destroyed next.
   context.finish(compute.get());
 }
 
-/// Throws where the device is older than what the kernels are for, or the plan does not fit.
-void CudaBackend::checkDevice() const {
+/// Throws where the device is older than what the kernels are for.
+void CudaBackend::checkArchitecture() const {
   std::string architecture = artefact.cuda->architecture;
   int needed = 0;
   std::from_chars(architecture.data() + strlen("sm_"), architecture.data() + architecture.size(),
@@ -50,7 +52,10 @@ void CudaBackend::checkDevice() const {
     throw Error(context.name(), "is sm_" + std::to_string(context.capability()) + "; " + name +
                                     " was compiled for " + architecture)
         .help("compile it with --arch sm_" + std::to_string(context.capability()));
+}
 
+/// Throws where the plan does not fit into the memory that is free.
+void CudaBackend::checkMemory() const {
   uint64_t ofBatch = artefact.arena_bytes + inputs.bytes(),
            planned = artefact.state_bytes + ofBatch;
   uint64_t free = context.freeBytes();
@@ -132,6 +137,7 @@ void CudaBackend::synchronise() {
 }
 
 void CudaBackend::clearState() {
+  context.enter();
   check(driver().cuMemsetD8Async(state.get(), 0, artefact.state_bytes, compute.get()),
         "cuMemsetD8Async");
 }
@@ -143,6 +149,7 @@ void CudaBackend::copyToHost(void *target, const hs_slice &slice) {
 }
 
 const void *CudaBackend::view(const hs_slice &slice) {
+  context.enter();
   std::vector<char> &copy = views[{slice.buffer, slice.offset}];
   copy.resize(slice.bytes);
   copyToHost(copy.data(), slice);
@@ -150,12 +157,14 @@ const void *CudaBackend::view(const hs_slice &slice) {
 }
 
 void CudaBackend::write(const hs_slice &slice, const void *source) {
+  context.enter();
   check(driver().cuMemcpyHtoDAsync(address(slice), source, slice.bytes, compute.get()),
         "cuMemcpyHtoDAsync");
   synchronise(); // the source is the caller's
 }
 
 const double *CudaBackend::records(const hs_tensor &tensor) {
+  context.enter();
   check(driver().cuEventSynchronize(updated.get()), "cuEventSynchronize");
   return reinterpret_cast<const double *>(static_cast<const char *>(hostRecords.get()) +
                                           (tensor.slice.offset - recorded.offset));
@@ -202,11 +211,16 @@ void CudaBackend::copyRecords() {
 OwnedGraphExec CudaBackend::capture(hs_program_kind kind) {
   const hs_program &program = artefact.programs[kind];
   check(driver().cuStreamBeginCapture(compute.get(), captureThreadLocal), "cuStreamBeginCapture");
-  for (uint64_t i = 0; i < program.entry_count; ++i)
-    enqueue(program.entries[i]);
-  if (kind == HS_UPDATE)
-    copyRecords();
   OwnedGraph graph(context);
+  try {
+    for (uint64_t i = 0; i < program.entry_count; ++i)
+      enqueue(program.entries[i]);
+    if (kind == HS_UPDATE)
+      copyRecords();
+  } catch (const Error &) {
+    driver().cuStreamEndCapture(compute.get(), graph.target()); // the stream is of use again
+    throw;
+  }
   check(driver().cuStreamEndCapture(compute.get(), graph.target()), "cuStreamEndCapture");
   OwnedGraphExec executable(context);
   check(driver().cuGraphInstantiateWithFlags(executable.target(), graph.get(), 0),
@@ -228,6 +242,7 @@ void CudaBackend::checkBound(hs_program_kind kind) const {
 }
 
 void CudaBackend::run(hs_program_kind kind) {
+  context.enter();
   checkBound(kind);
   if (artefact.programs[kind].entry_count == 0)
     return;
@@ -240,6 +255,7 @@ void CudaBackend::run(hs_program_kind kind) {
 }
 
 void CudaBackend::runEntries(hs_program_kind kind, const EntryVisitor &visit) {
+  context.enter();
   checkBound(kind);
   inputs.waitForCopies(kind, compute.get());
   const hs_program &program = artefact.programs[kind];

@@ -37,13 +37,17 @@ public:
   const void *view(const hs_slice &slice) override;
   void write(const hs_slice &slice, const void *source) override;
   char *inputSlot(size_t index, uint64_t slot) const override { return inputs.onHost(index, slot); }
-  void bindInput(size_t index, const void *data) override { inputs.bind(index, data); }
+  void bindInput(size_t index, const void *data) override {
+    context.enter();
+    inputs.bind(index, data);
+  }
   void run(hs_program_kind program) override;
   void runEntries(hs_program_kind program, const EntryVisitor &visit) override;
   const double *records(const hs_tensor &tensor) override;
 
 private:
-  void checkDevice() const;
+  void checkArchitecture() const;
+  void checkMemory() const;
   void layOutRecords();
   void resolve(hs_program_kind kind, const hs_entry &entry);
   void loadKernels();

@@ -43,8 +43,8 @@ void InputSlots::bind(size_t index, const void *data) {
                                          copies.get()),
                 "cuMemcpyHtoDAsync");
   context.check(driver.cuEventRecord(slot.copied.get(), copies.get()), "cuEventRecord");
-  const Slot &oldest = input.slots[(input.bound + 1) % input.slots.size()];
-  context.check(driver.cuEventSynchronize(oldest.copied.get()), "cuEventSynchronize");
+  const Slot &previous = input.slots[(input.bound + input.slots.size() - 1) % input.slots.size()];
+  context.check(driver.cuEventSynchronize(previous.copied.get()), "cuEventSynchronize");
 }
 
 int64_t InputSlots::firstUnbound(hs_program_kind kind) const {

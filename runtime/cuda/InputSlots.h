@@ -29,7 +29,7 @@ public:
   /// Where the host finds a slot, to fill it before it binds it.
   char *onHost(size_t index, uint64_t slot) const;
   /// Copies `data` into the next slot of an input, and has programs read it there. Returns when the
-  /// host may fill what was bound longest ago.
+  /// host may fill all other slots, or this one if it is the only one.
   void bind(size_t index, const void *data);
 
   /// Notes that a program reads an input.

@@ -176,7 +176,8 @@ BlasStatus check(const MatrixProduct &product, const Operands &operands,
   auto isAt = [&](const void *data, uint64_t bytes, uint64_t alignment) {
     return uintptr_t(data) % alignment == 0 && memory.contains(data, bytes);
   };
-  constexpr uint64_t workspaceAlignment = 16;
+  // A bias is loaded by whole vectors; the library has no preference to say otherwise.
+  constexpr uint64_t workspaceAlignment = 256, biasAlignment = 16;
   const uint64_t elementBytes = bytesOfType(product.d.type);
   DeviceRange a{operands.a, extentOf(product.a)}, b{operands.b, extentOf(product.b)};
   DeviceRange c{operands.c, extentOf(product.c)}, d{operands.d, extentOf(product.d)};
@@ -186,7 +187,7 @@ BlasStatus check(const MatrixProduct &product, const Operands &operands,
   for (const DeviceRange &matrix : {a, b, c, d})
     if (!isAt(matrix.address, matrix.bytes, *alignment++))
       return blasInvalidValue;
-  if (product.hasBias && !isAt(bias.address, bias.bytes, elementBytes))
+  if (product.hasBias && !isAt(bias.address, bias.bytes, biasAlignment))
     return blasInvalidValue;
   if (workspace.bytes && !isAt(workspace.address, workspace.bytes, workspaceAlignment))
     return blasInvalidValue;

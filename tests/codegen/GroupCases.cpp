@@ -219,6 +219,12 @@ kernel.group @NAME [@C](%g: @H[1], %total: @T[0]) -> (%total, @T[0]) {
 kernel.group @NAME [@R, @C](%x: @H[1, @R]) -> (@H[@C, 1]) {
   kernel.yield %x : @T
 })"},
+      // The square is as large as bytes have it, of numbers four and eight times as long.
+      GroupCase{"masked_transpose", {"f32", "f64"}, {{3, 7}, {64, 100}, {128, 256}}, R"(
+kernel.group @NAME [@R, @C](%x: @H[1, @R], %y: @H[1, @R], %m: i1[@C, 1]) -> (@H[@C, 1]) {
+  %z = arith.select %m, %x, %y : @T
+  kernel.yield %z : @T
+})"},
       GroupCase{"permute", {"f32", "f64"}, {{3, 4}, {17, 20}, {33, 16}}, R"(
 kernel.group @NAME [@R, 5, @C](%x: @H[1, @R, @R5], %y: @H[0, 0, 3]) -> (@H[@C5, @C, 1], @H[1, @RC, @R]) {
   %s = arith.addf %x, %y : @T
@@ -290,6 +296,20 @@ kernel.group @NAME [@R, @C](%x: @H[@C5, -1] + @C, %w: @H[@C5, 1] + 3) -> (%w, @T
   %s = kernel.reduce add %e over last : @T
   %y = arith.divf %e, %s : @T
   kernel.yield %y, %s : @T, @T
+})"},
+      // More leaves than a block's memory has for eight columns of a lane.
+      GroupCase{"many_columns", {"f32", "f64"}, {{40, 16}, {20, 256}}, R"(
+kernel.group @NAME [@R, @C](%x: @H[@C, 1], %y: @H[@C, 1]) -> (@H[0, 1], @H[0, 1], @H[0, 1], @H[0, 1], @H[0, 1], @H[0, 1], @H[0, 1]) {
+  %p = arith.mulf %x, %y : @T
+  %d = arith.subf %x, %y : @T
+  %a = kernel.reduce add %x over rows : @T
+  %b = kernel.reduce add %y over rows : @T
+  %c = kernel.reduce add %p over rows : @T
+  %e = kernel.reduce add %d over rows : @T
+  %f = kernel.reduce max %x over rows : @T
+  %g = kernel.reduce max %y over rows : @T
+  %h = kernel.reduce max %p over rows : @T
+  kernel.yield %a, %b, %c, %e, %f, %g, %h : @T, @T, @T, @T, @T, @T, @T
 })"},
       GroupCase{"columns_of_parts", floats, columnSizes, R"(
 kernel.group @NAME [@R, @C](%x: @H[-@C, 1] + @RC, %y: @H[@C5, 2] + 1, %w: @T[0, 1] + 7) -> (%w, @H[@C5, 1] + @C) {

@@ -78,6 +78,8 @@ TEST(CudaBackend, OrdersCopiesProgramsAndRecordsInEveryOrderThatIsPossible) {
         char *slot = backend->inputSlot(0, uint64_t(i) % slots);
         std::memcpy(slot + inputWord.offset, &i, sizeof i);
         backend->bindInput(0, slot);
+        for (uint64_t other = 1; other < std::max<uint64_t>(slots, 2); ++other)
+          std::memset(backend->inputSlot(0, (uint64_t(i) + other) % slots), 0x55, 256);
         backend->run(HS_MICRO);
         backend->run(HS_UPDATE);
         expected = 10 * expected + i;

@@ -421,7 +421,7 @@ TEST_F(Blas, WorkspaceRespectsThePreference) {
   char *workspace = allocate<char>(need);
   EXPECT_EQ(multiply(deep, workspace, need - 1), blasInvalidValue);
   EXPECT_EQ(multiply(deep, nullptr, need), blasInvalidValue);
-  EXPECT_EQ(multiply(deep, workspace + 8, need), blasInvalidValue);
+  EXPECT_EQ(multiply(deep, workspace + 128, need), blasInvalidValue);
   std::vector<char> onHost(need);
   EXPECT_EQ(multiply(deep, onHost.data(), need), blasInvalidValue);
   ASSERT_EQ(multiply(deep, workspace, need), blasSuccess);
