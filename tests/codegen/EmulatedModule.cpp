@@ -3,6 +3,7 @@
 #include "EmulatedModule.h"
 
 #include "codegen/CpuTarget.h"
+#include "codegen/CudaGroupEmitter.h"
 #include "codegen/Link.h"
 #include "codegen/LowerToLlvm.h"
 #include "codegen/RetargetToHost.h"
@@ -22,6 +23,7 @@ void EmulatedModule::load(ModuleOp code, llvm::StringMap<Grid> grids) {
   retargetToHost(code);
   for (auto &[name, grid] : grids) {
     auto sharedBytes = code.lookupSymbol(name)->getAttrOfType<IntegerAttr>("shared_bytes");
+    EXPECT_LE(sharedBytes.getInt(), mostSharedBytes) << name.str();
     functions[name] = {grid, uint64_t(sharedBytes.getInt()), nullptr};
   }
   llvm::LLVMContext context;

@@ -84,3 +84,22 @@ func.func @update(%scale: tensor<f64> {train.state = "scale"}, %rate: tensor<f64
   %all = train.mul %sum, %rate : (tensor<4xf64>, tensor<f64>) -> tensor<4xf64>
   return %new, %all : tensor<f64>, tensor<4xf64>
 }
+
+// A product reads a range of something larger where it begins as what is stored by itself does.
+// CHECK-LABEL: func.func @ranges
+func.func @ranges(%x: tensor<9x8xf16>, %v: tensor<67xf16>) -> (tensor<8x8xf16>, tensor<8x8xf16>) {
+  // CHECK: %[[EVEN:.*]] = train.slice %{{.*}} {offsets = array<i64: 1, 0>
+  %even = train.slice %x {offsets = array<i64: 1, 0>, sizes = array<i64: 8, 8>, strides = array<i64: 1, 1>}
+      : (tensor<9x8xf16>) -> tensor<8x8xf16>
+  // CHECK: %[[ODD:.*]] = train.slice %{{.*}} {offsets = array<i64: 3>
+  %odd = train.slice %v {offsets = array<i64: 3>, sizes = array<i64: 64>, strides = array<i64: 1>}
+      : (tensor<67xf16>) -> tensor<64xf16>
+  %o = train.reshape %odd {sizes = array<i64: 8, 8>} : (tensor<64xf16>) -> tensor<8x8xf16>
+  // CHECK: train.matmul %[[EVEN]], %[[EVEN]]
+  %y = train.matmul %even, %even : (tensor<8x8xf16>, tensor<8x8xf16>) -> tensor<8x8xf16>
+  // CHECK: %[[A:.*]] = train.map
+  // CHECK: %[[B:.*]] = train.map
+  // CHECK: train.matmul %[[A]], %[[B]]
+  %z = train.matmul %o, %o : (tensor<8x8xf16>, tensor<8x8xf16>) -> tensor<8x8xf16>
+  return %y, %z : tensor<8x8xf16>, tensor<8x8xf16>
+}

@@ -183,3 +183,16 @@ module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 0, halfstep.
     return
   }
 }
+
+// -----
+
+module attributes {halfstep.state_bytes = 0, halfstep.arena_bytes = 192, halfstep.scratch_bytes = 0, halfstep.input_slots = 1} {
+  // CHECK: error: the memory phase left a workspace where no library takes it
+  // CHECK: note: verify-phase: result 1 in #table.slice<1, 64, 64>
+  func.func @infer() {
+    %a = table.zero {slices = [#table.slice<1, 128, 64>]} : tensor<4x4xf32>
+    %c, %workspace = table.gemm %a, %a {slices = [#table.slice<1, 128, 64>, #table.slice<1, 128, 64>, #table.slice<1, 0, 64>, #table.slice<1, 64, 64>]}
+        : (tensor<4x4xf32>, tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<64xi8>)
+    return
+  }
+}

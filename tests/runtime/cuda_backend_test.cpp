@@ -4,6 +4,8 @@
 
 #include "runtime/cuda/CudaBackend.h"
 
+#include <thread>
+
 using namespace halfstep::tests;
 
 namespace {
@@ -220,6 +222,31 @@ TEST(CudaBackend, CopiesNoRecordsWhereThereAreNone) {
   auto backend = table.backend();
   backend->run(HS_UPDATE);
   EXPECT_EQ(word(*backend), 0);
+}
+
+TEST(CudaBackend, MovesToAnotherThread) {
+  Table table;
+  auto backend = table.backend();
+  std::thread([&] {
+    int64_t data[32] = {0, 0, 5};
+    backend->bindInput(0, data);
+    backend->run(HS_MICRO);
+    EXPECT_EQ(word(*backend), 5);
+    backend = nullptr; // and ends there
+  }).join();
+}
+
+TEST(CudaBackend, IsOfUseAfterAProgramThatCannotBeCaptured) {
+  Table table;
+  const hs_grid noThread = {"append_digit", 1, 0};
+  table.micro[1].detail = &noThread;
+  auto backend = table.backend();
+  int64_t data[32] = {0, 0, 5};
+  backend->bindInput(0, data);
+  EXPECT_ERROR(backend->run(HS_MICRO), "cuLaunchKernel");
+  int64_t seven = 7;
+  backend->write(stateWord, &seven);
+  EXPECT_EQ(word(*backend), 7);
 }
 
 TEST(CudaBackend, ComparesThePlanWithFreeMemory) {
