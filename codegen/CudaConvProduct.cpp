@@ -14,7 +14,8 @@ static int64_t sizeOf(Value tensor) { return cast<ShapedType>(tensor.getType()).
 ConvProduct::ConvProduct(CudaBuilder &b, const hs_conv &described, table::ConvOp op)
     : b(b), conv(described), storage(elementOf(op.getA())), sumType(kernel::computeType(storage)),
       resultType(elementOf(op.getC())),
-      indexType(indexTypeFor(b, {sizeOf(op.getA()), sizeOf(op.getB()), sizeOf(op.getC())})),
+      indexType(indexTypeFor(b, described.window,
+                             {sizeOf(op.getA()), sizeOf(op.getB()), sizeOf(op.getC())})),
       x(conv.groups, conv.input_channels, conv.window.input, conv.channels_last),
       y(conv.groups, conv.output_channels, conv.window.output, conv.channels_last),
       grid(isKind(HS_CONV_INPUT_GRADIENT) ? x : y), source(isKind(HS_CONV_INPUT_GRADIENT) ? y : x),

@@ -76,9 +76,14 @@ Value CudaWindow::countPoints(int dimension, Value output, int64_t front, int64_
   return b.sub(before(window.input[dimension] + behind), before(-front));
 }
 
-Type halfstep::codegen::indexTypeFor(CudaBuilder &b, ArrayRef<int64_t> elements) {
+Type halfstep::codegen::indexTypeFor(CudaBuilder &b, const hs_window &window,
+                                     ArrayRef<int64_t> elements) {
   constexpr int64_t most = int64_t(1) << 30;
   bool isSmall = llvm::all_of(elements, [](int64_t count) { return count < most; });
+  for (int i = 0; i < 3; ++i)
+    isSmall &= window.output[i] * window.stride[i] + window.kernel[i] * window.dilation[i] +
+                   window.input[i] + window.pad[i] <
+               most;
   return isSmall ? b.getI32Type() : b.getI64Type();
 }
 

@@ -86,8 +86,9 @@ private:
   Type indexType;
 };
 
-/// The type to count in for tensors of that many elements: 32 bits while they do.
-Type indexTypeFor(CudaBuilder &b, ArrayRef<int64_t> elements);
+/// The type to count in for tensors of that many elements and the positions that the window comes
+/// to, padding included: 32 bits while they do.
+Type indexTypeFor(CudaBuilder &b, const hs_window &window, ArrayRef<int64_t> elements);
 
 /// `element` in its compute type, zero where it is not there.
 Value loadElement(CudaBuilder &b, Value pointer, Type storage, const Element &element);

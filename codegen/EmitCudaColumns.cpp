@@ -59,7 +59,7 @@ void CudaGroupEmitter::emitColumns() {
   Value at = b.add(b.mul(leaf, blockColumns), b.mul(lane, width));
   for (auto [reduce, sum, array] : llvm::zip(reduces, sums, leaves)) {
     Type type = reduce.getType();
-    b.store(sum, b.element(array, type, at), type, width);
+    b.store(sum, b.element(array, type, at), type, width, alignmentFor(type, width, {}));
   }
   b.barrier();
 

@@ -63,7 +63,8 @@ static int64_t sizeOf(Value tensor) { return cast<ShapedType>(tensor.getType()).
 DepthwiseEmitter::DepthwiseEmitter(CudaBuilder &b, const hs_conv &described, table::ConvOp op)
     : b(b), conv(described), storage(elementOf(op.getA())), sumType(kernel::computeType(storage)),
       resultType(elementOf(op.getC())),
-      indexType(indexTypeFor(b, {sizeOf(op.getA()), sizeOf(op.getB()), sizeOf(op.getC())})),
+      indexType(indexTypeFor(b, described.window,
+                             {sizeOf(op.getA()), sizeOf(op.getB()), sizeOf(op.getC())})),
       outputChannels(conv.groups * conv.output_channels), points(volumeOf(conv.window.kernel)),
       outputs(volumeOf(conv.window.output)), x(conv.groups, conv.window.input, conv.channels_last),
       filters(1, conv.window.kernel, conv.channels_last),

@@ -74,7 +74,7 @@ PoolEmitter::PoolEmitter(CudaBuilder &b, const hs_pool &described, table::PoolOp
       computeType(kernel::computeType(storage)), sumType(b.getF64Type()),
       x(pool.channels, pool.window.input, pool.channels_last),
       y(pool.channels, pool.window.output, pool.channels_last),
-      indexType(indexTypeFor(b, {pool.batch * x.image, pool.batch * y.image})),
+      indexType(indexTypeFor(b, described.window, {pool.batch * x.image, pool.batch * y.image})),
       window(b, pool.window, indexType) {}
 
 /// The first maximum under the window, NaN before all numbers; the place of what lies in padding

@@ -102,7 +102,7 @@ SmallVector<Value> RowEmitter::combine(ArrayRef<Reduction> reductions,
   b.barrier();
   for (auto [reduction, result, array] : llvm::zip(reductions, results, shared)) {
     Type type = reduction.type;
-    Value ofWarps = b.load(array, type, warps);
+    Value ofWarps = b.load(array, type, warps, alignmentFor(type, warps, {}));
     result = combineNeighbours(reduction.kind, ofWarps, warps);
   }
   return results;

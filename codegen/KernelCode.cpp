@@ -147,7 +147,7 @@ struct CudaKernels {
 static FailureOr<CudaKernels> emitCudaKernels(ModuleOp module, ArrayRef<SharedKernel> kernels,
                                               const CudaTarget &target) {
   CudaKernels result;
-  auto emit = [](OpBuilder &builder, const SharedKernel &shared) {
+  auto emitKernel = [](OpBuilder &builder, const SharedKernel &shared) {
     if (auto group = dyn_cast<kernel::GroupOp>(shared.kernel))
       return emitCudaKernel(builder, group);
     if (auto conv = dyn_cast<table::ConvOp>(shared.kernel))
@@ -155,6 +155,13 @@ static FailureOr<CudaKernels> emitCudaKernels(ModuleOp module, ArrayRef<SharedKe
     if (auto pool = dyn_cast<table::PoolOp>(shared.kernel))
       return emitCudaKernel(builder, pool, shared.name);
     return emitCudaKernel(builder, cast<kernel::ContractOp>(shared.kernel));
+  };
+  auto emit = [&](OpBuilder &builder, const SharedKernel &shared) -> FailureOr<Grid> {
+    FailureOr<Grid> grid = emitKernel(builder, shared);
+    if (succeeded(grid) && grid->blocks > std::numeric_limits<int32_t>::max())
+      return shared.kernel->emitError("needs ")
+             << grid->blocks << " blocks, more than a device launches";
+    return grid;
   };
   auto code = emitEach(module, kernels, result.grids, emit);
   if (failed(code))

@@ -99,6 +99,8 @@ FailureOr<Profile> halfstep::codegen::profile(ModuleOp module, const Target &tar
     }
   }
   auto microBatches = module->getAttrOfType<IntegerAttr>(table::attr::kMicroBatches);
+  if (!microBatches)
+    return module.emitError("lacks the attribute ") << table::attr::kMicroBatches;
   for (StringRef name : {"init", "micro", "update", "evaluate", "infer"}) {
     auto function = module.lookupSymbol<func::FuncOp>(name);
     if (!function)

@@ -79,7 +79,8 @@ static void markKernel(Function &function, const Grid &grid) {
   };
   annotate("kernel", 1);
   annotate("maxntidx", grid.threads);
-  // A block on its own has a multiprocessor's registers to itself; ptxas would keep some for others.
+  // A block on its own has a multiprocessor's registers to itself; ptxas would keep some for
+  // others.
   if (grid.blocks == 1)
     annotate("minctasm", 1);
 }
@@ -118,12 +119,13 @@ Error halfstep::codegen::finishKernels(Module &module, const StringMap<Grid> &gr
     return createStringError(target.libdevice + ": " + problem.getMessage());
   libdevice->setDataLayout(module.getDataLayout());
   libdevice->setTargetTriple(module.getTargetTriple());
-  Linker::linkModules(module, std::move(libdevice), Linker::LinkOnlyNeeded,
-                      [](Module &linked, const StringSet<> &symbols) {
-                        internalizeModule(linked, [&](const GlobalValue &value) {
-                          return !value.hasName() || !symbols.count(value.getName());
-                        });
-                      });
+  auto internalise = [](Module &linked, const StringSet<> &symbols) {
+    internalizeModule(linked, [&](const GlobalValue &value) {
+      return !value.hasName() || !symbols.count(value.getName());
+    });
+  };
+  if (Linker::linkModules(module, std::move(libdevice), Linker::LinkOnlyNeeded, internalise))
+    return createStringError(target.libdevice + " cannot be linked with the kernels");
   module.addModuleFlag(Module::Override, "nvvm-reflect-ftz", 0u); // subnormal numbers count
   for (const Function &function : module)
     if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty() &&

@@ -176,12 +176,13 @@ void Retargeter::replace(LLVM::CallIntrinsicOp op) {
     call(b, offsetof(hs_emulated_thread, load_matrices), none,
          {operands[0], number(b, name.contains(".trans")), registers});
     replaceByWords(registers);
-  } else {
-    assert(name.starts_with("llvm.nvvm.mma.m16n8k16.row.col"));
+  } else if (name.starts_with("llvm.nvvm.mma.m16n8k16.row.col")) {
     Value sums = put(operands.drop_front(6));
     call(b, offsetof(hs_emulated_thread, multiply), none,
          {put(operands.take_front(6)), number(b, name.ends_with(".bf16")), sums});
     replaceByWords(sums);
+  } else {
+    llvm::report_fatal_error("an intrinsic that is not emulated: " + name);
   }
   op.erase();
 }

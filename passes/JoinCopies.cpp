@@ -22,7 +22,8 @@ static bool overlap(SliceAttr a, SliceAttr b) {
 static bool joins(CopyOp copy, ArrayRef<CopyOp> before) {
   return llvm::all_of(before, [&](CopyOp other) {
     return other.getLoc() == copy.getLoc() && !overlap(sliceAt(other, 1), sliceAt(copy, 0)) &&
-           !overlap(sliceAt(other, 0), sliceAt(copy, 1));
+           !overlap(sliceAt(other, 0), sliceAt(copy, 1)) &&
+           !overlap(sliceAt(other, 1), sliceAt(copy, 1));
   });
 }
 

@@ -1,5 +1,4 @@
-//===- Scratch.cpp - Scratch memory of the entries of a step
-//------------------------------------===//
+//===- Scratch.cpp - Scratch memory of the entries of a step ----------------------------------===//
 
 #include "runtime/Scratch.h"
 

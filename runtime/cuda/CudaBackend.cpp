@@ -51,7 +51,8 @@ void CudaBackend::checkArchitecture() const {
   if (context.capability() < needed)
     throw Error(context.name(), "is sm_" + std::to_string(context.capability()) + "; " + name +
                                     " was compiled for " + architecture)
-        .help("compile it with --arch sm_" + std::to_string(context.capability()));
+        .help(context.capability() < 80 ? "kernels need sm_80 or newer"
+                                        : "compile it with --arch sm_80, which newer devices run");
 }
 
 /// Throws where the plan does not fit into the memory that is free.

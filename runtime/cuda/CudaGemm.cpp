@@ -90,22 +90,22 @@ CudaGemm::CudaGemm(const Blas &blas, const hs_entry &entry)
   Blas::check(library.cublasLtMatmulPreferenceCreate(&preference),
               "cublasLtMatmulPreferenceCreate");
   uint32_t reductions = reductionNone | reductionComputeType;
-  library.cublasLtMatmulPreferenceSetAttribute(preference, preferenceMaxWorkspaceBytes,
-                                               &workspaceBytes, sizeof workspaceBytes);
-  library.cublasLtMatmulPreferenceSetAttribute(preference, preferenceReductionScheme, &reductions,
-                                               sizeof reductions);
+  auto prefer = [&](int attribute, auto value) {
+    Blas::check(
+        library.cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value),
+        "cublasLtMatmulPreferenceSetAttribute");
+  };
+  prefer(preferenceMaxWorkspaceBytes, workspaceBytes);
+  prefer(preferenceReductionScheme, reductions);
   int attribute = preferenceMinAlignmentA;
-  for (uint32_t slice : {1u, 0u, result, result}) {
-    uint32_t alignment = alignmentOf(entry.slices[slice]);
-    library.cublasLtMatmulPreferenceSetAttribute(preference, attribute++, &alignment,
-                                                 sizeof alignment);
-  }
+  for (uint32_t slice : {1u, 0u, result, result})
+    prefer(attribute++, alignmentOf(entry.slices[slice]));
   MatmulHeuristic heuristic{};
   int found = 0;
   BlasStatus status = library.cublasLtMatmulAlgoGetHeuristic(blas.handle(), description, a, b, c, c,
                                                              preference, 1, &heuristic, &found);
   library.cublasLtMatmulPreferenceDestroy(preference);
-  if (status != blasSuccess || !found)
+  if (status != blasSuccess || !found || heuristic.state != blasSuccess)
     throw Error("cuBLASLt", "it has no algorithm for a product of " + std::to_string(gemm.m) + "x" +
                                 std::to_string(gemm.k) + " by " + std::to_string(gemm.k) + "x" +
                                 std::to_string(gemm.n));
