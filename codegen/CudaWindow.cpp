@@ -64,6 +64,19 @@ CudaWindow::Read CudaWindow::outputOf(const Position &input, const Position &poi
   return read;
 }
 
+CudaWindow::Read CudaWindow::pointOf(const Position &input) {
+  Read read;
+  for (int i = 0; i < 3; ++i) {
+    Value distance = b.add(input[i], window.pad[i]);
+    read.at[i] = b.divide(distance, window.dilation[i]);
+    read.isInside = b.both(read.isInside, b.isBelow(read.at[i], window.kernel[i]));
+    if (window.dilation[i] > 1)
+      read.isInside =
+          b.both(read.isInside, b.isBelow(b.remainder(distance, window.dilation[i]), 1));
+  }
+  return read;
+}
+
 Value CudaWindow::countPoints(int dimension, Value output, int64_t front, int64_t behind) {
   int64_t step = window.dilation[dimension], kernel = window.kernel[dimension];
   // Points before which the window has come to `bound`: ceil((bound - start) / step).

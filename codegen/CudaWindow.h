@@ -56,6 +56,9 @@ public:
   /// The output that reads an input with a point of its window.
   Read outputOf(const Position &input, const Position &point);
 
+  /// With which point of its window the first output reads an input.
+  Read pointOf(const Position &input);
+
   /// Points of the window at an output that lie in [-front, input + behind), in one dimension.
   Value countPoints(int dimension, Value output, int64_t front, int64_t behind);
 

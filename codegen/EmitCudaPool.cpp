@@ -3,7 +3,8 @@
 // A thread computes an element of the result from all that it depends on, in the order in which the
 // CPU does. An element of an adjoint is the sum over the windows that read it, in the order of
 // their outputs; the place of each one's maximum is looked for again. Sums are f64: a window may be
-// a whole image.
+// a whole image. Where an image has one window, that would be all of it for each of its elements:
+// then a thread has an image's channel, looks for the maximum once and writes all of the adjoint.
 //
 //===---------------------------------------------------------------------------------------===//
 
@@ -34,12 +35,19 @@ private:
   Value average(const Position &output);
   Value divisor(const Position &output);
   Value adjoint(const Position &input);
+  Value adjointOfMean(const Position &input);
+  void storeAdjointOfMaximum();
 
   /// Of the buffer, an input with a point of the window at an output.
   Element inputAt(const Position &output, const Position &point) {
     CudaWindow::Read read = window.inputOf(output, point);
     return {window.offset(x, image, channel, read.at), read.isInside};
   }
+  Position origin() {
+    Value zero = b.constant(indexType, 0);
+    return {zero, zero, zero};
+  }
+  Element firstOutput() { return {window.offset(y, image, channel, origin()), nullptr}; }
   Value numberOf(const Position &point) {
     const int64_t(&kernel)[3] = pool.window.kernel;
     return b.add(b.mul(b.add(b.mul(point[0], kernel[1]), point[1]), kernel[2]), point[2]);
@@ -135,9 +143,35 @@ Value PoolEmitter::adjoint(const Position &input) {
   })[0];
 }
 
+/// Of the only window.
+Value PoolEmitter::adjointOfMean(const Position &input) {
+  Value isInside = window.pointOf(input).isInside;
+  Value share = b.create<arith::DivFOp>(loadTerm(0, firstOutput()), divisor(origin()));
+  return b.create<arith::AddFOp>(zero(), select(isInside, share, zero())); // as any sum
+}
+
+/// Of the only window of an image's channel.
+void PoolEmitter::storeAdjointOfMaximum() {
+  Value place = maximum(origin()).place;
+  Value none = b.create<arith::ConstantOp>(b.getZeroAttr(computeType));
+  Value dy = b.create<arith::AddFOp>(none, load(1, firstOutput())); // as any sum
+  b.loop(b.constant(indexType, 0), b.constant(indexType, volumeOf(pool.window.input)), 1,
+         [&](Value number) {
+           Position input = window.split(number, pool.window.input);
+           CudaWindow::Read point = window.pointOf(input);
+           Value isHere =
+               b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, place, numberOf(point.at));
+           Value value = select(b.both(isHere, point.isInside), dy, none);
+           Value offset = window.offset(x, image, channel, input);
+           b.store(value, b.element(buffers.back(), storage, offset), storage, 0);
+         });
+}
+
 Grid PoolEmitter::emit(StringRef name) {
   b.beginKernel(name, pool.kind == HS_POOL_MAX_GRADIENT ? 3 : 2, buffers);
-  const int64_t(&sizes)[3] = isAdjoint() ? pool.window.input : pool.window.output;
+  bool hasOneWindow = volumeOf(pool.window.output) == 1;
+  bool isOfChannel = hasOneWindow && pool.kind == HS_POOL_MAX_GRADIENT;
+  const int64_t(&sizes)[3] = isAdjoint() && !isOfChannel ? pool.window.input : pool.window.output;
   int64_t elements = pool.batch * pool.channels * volumeOf(sizes);
   Value element =
       b.add(b.mul(b.toIndex(b.block(), indexType), blockThreads), b.toIndex(b.thread(), indexType));
@@ -146,7 +180,9 @@ Grid PoolEmitter::emit(StringRef name) {
         window.splitElement(element, pool.channels, sizes, pool.channels_last);
     image = place.image;
     channel = place.channel;
-    Value value = isAdjoint()   ? adjoint(place.at)
+    if (isOfChannel)
+      return storeAdjointOfMaximum();
+    Value value = isAdjoint()   ? (hasOneWindow ? adjointOfMean(place.at) : adjoint(place.at))
                   : isMaximum() ? maximum(place.at).value
                                 : average(place.at);
     if (value.getType() != computeType)

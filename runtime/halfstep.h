@@ -67,7 +67,9 @@ const hs_tensor *hs_find(const hs_session *session, hs_role role, const char *na
 hs_status hs_read(const hs_session *session, const hs_tensor *tensor, void *target);
 hs_status hs_write(hs_session *session, const hs_tensor *tensor, const void *source);
 
-/* Makes inputs[index] read from `data`, without copying: it stays unchanged while programs run. */
+/* Makes inputs[index] read from `data`: in place on a CPU; a device gets a copy. So bind again
+ * whenever the data changes, and leave it unchanged until the next hs_bind of this input, hs_read or
+ * hs_read_record has returned: programs may still run when hs_run has. */
 hs_status hs_bind(hs_session *session, uint32_t index, const void *data);
 
 hs_status hs_run(hs_session *session, hs_program_kind program);

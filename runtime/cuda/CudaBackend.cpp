@@ -151,7 +151,7 @@ void CudaBackend::copyToHost(void *target, const hs_slice &slice) {
 
 const void *CudaBackend::view(const hs_slice &slice) {
   context.enter();
-  std::vector<char> &copy = views[{slice.buffer, slice.offset}];
+  std::vector<char> &copy = views[{slice.buffer, slice.offset, slice.bytes}];
   copy.resize(slice.bytes);
   copyToHost(copy.data(), slice);
   return copy.data();
@@ -244,6 +244,7 @@ void CudaBackend::checkBound(hs_program_kind kind) const {
 
 void CudaBackend::run(hs_program_kind kind) {
   context.enter();
+  views.clear();
   checkBound(kind);
   if (artefact.programs[kind].entry_count == 0)
     return;
@@ -257,6 +258,7 @@ void CudaBackend::run(hs_program_kind kind) {
 
 void CudaBackend::runEntries(hs_program_kind kind, const EntryVisitor &visit) {
   context.enter();
+  views.clear();
   checkBound(kind);
   inputs.waitForCopies(kind, compute.get());
   const hs_program &program = artefact.programs[kind];

@@ -17,6 +17,7 @@
 #include "runtime/cuda/CudaGemm.h"
 #include "runtime/cuda/InputSlots.h"
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -72,7 +73,8 @@ private:
   cuda::OwnedStream compute;
   cuda::OwnedEvent updated;
   hs_slice recorded{}; ///< from the first tensor of records to the last
-  std::map<std::pair<uint64_t, uint64_t>, std::vector<char>> views; ///< by buffer and offset
+  /// By buffer, offset and bytes; valid until the next program runs.
+  std::map<std::array<uint64_t, 3>, std::vector<char>> views;
 
   cuda::OwnedModule kernels;
   std::unordered_map<std::string, cuda::Function> functions;

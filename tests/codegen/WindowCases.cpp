@@ -86,6 +86,8 @@ table::PoolOp WindowCase::createPool(OpBuilder &builder, table::PoolKind kind, T
 const std::vector<WindowCase> &tests::windowCases() {
   static const std::vector<WindowCase> cases = {
       {"ofOne", 1, 1, 1, 1, {1}, {1}},
+      {"whole", 3, 1, 5, 2, {6, 7}, {6, 7}},
+      {"oneWindow", 2, 1, 3, 2, {5, 8}, {3, 3}, {9, 9}, {2, 3}, {1, 0, 0, 0}},
       {"row", 2, 1, 3, 5, {37}, {4}, {}, {}, {2, 1}},
       {"square", 2, 1, 8, 17, {9, 11}, {3, 3}, {}, {}, {1, 1, 1, 1}},
       {"cube", 1, 1, 3, 4, {5, 4, 6}, {2, 3, 3}, {1, 2, 1}, {}, {1, 0, 1, 0, 1, 1}},
