@@ -52,6 +52,11 @@ LogicalResult hardSigmoid(OpBinder &b) {
       b, {{"alpha", b.number("alpha", 0.2)}, {"beta", b.number("beta", 0.5)}});
 }
 
+LogicalResult shrink(OpBinder &b) {
+  return activation<train::ShrinkOp>(
+      b, {{"bound", b.number("lambd", 0.5)}, {"bias", b.number("bias", 0.0)}});
+}
+
 LogicalResult swish(OpBinder &b) {
   return activation<train::SwishOp>(b, {{"alpha", b.number("alpha", 1.0)}});
 }
@@ -142,6 +147,7 @@ const ImportRule rules[] = {
     {"Mish", 18, plain<train::MishOp>, Widest},
     {"PRelu", 7, prelu, Low},
     {"Selu", 6, seluNode, Widest},
+    {"Shrink", 9, shrink, Widest},
     {"Softplus", 1, plain<train::SoftplusOp>, Full},
     {"Softsign", 1, plain<train::SoftsignOp>, Widest},
     {"Swish", 24, swish, Widest},

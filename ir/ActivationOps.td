@@ -46,6 +46,13 @@ def HardSwishOp : Activation<"hard_swish"> {
   let grad = [{select(x <= -3.0, constant(dy, 0.0), select(x >= 3.0, dy, dy * (x / 3.0 + 0.5)))}];
   let body = [{x * minimum(maximum(x + 3.0, constant(x, 0.0)), constant(x, 6.0)) / 6.0}];
 }
+// PyTorch's hard shrinkage has no bias, its soft one a bias of `bound`. NaN stays.
+def ShrinkOp : Activation<"shrink", (ins F64Attr:$bound, F64Attr:$bias)> {
+  let summary = "0 from -bound to bound, x + bias below, x - bias above";
+  let grad = [{select(logicalAnd(x >= -bound, x <= bound), constant(dy, 0.0), dy)}];
+  let body = [{select(logicalAnd(x >= -bound, x <= bound), constant(x, 0.0),
+                      select(x < -bound, x + bias, x - bias))}];
+}
 def SwishOp : Activation<"swish", (ins F64Attr:$alpha)> {
   let summary = "x sigmoid(alpha x)";
   let grad = [{dy * sigmoid(alpha * x) * (1.0 + alpha * x * sigmoid(-(alpha * x)))}];

@@ -56,6 +56,7 @@ void DeviceContext::check(Result result, const char *call) const {
 
 void DeviceContext::finish(Stream stream) const {
   try {
+    driver().cuCtxSetCurrent(context);
     driver().cuStreamSynchronize(stream);
   } catch (const Error &) {
     // A fault that an emulated device finds in work that nobody waits for any more.

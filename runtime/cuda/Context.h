@@ -33,7 +33,8 @@ public:
 
   /// Throws unless `result` is success; `call` is the function.
   void check(Result result, const char *call) const;
-  /// Waits for a stream, where something is destroyed: a fault that shows now is not told.
+  /// Enters and waits for a stream, where something is destroyed: a fault that shows now is not
+  /// told.
   void finish(Stream stream) const;
 
 private:

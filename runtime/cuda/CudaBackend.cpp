@@ -37,7 +37,6 @@ CudaBackend::CudaBackend(const std::string &name, const hs_artefact &artefact, c
 }
 
 CudaBackend::~CudaBackend() {
-  context.enter();
   // What is still running uses what is destroyed next.
   context.finish(compute.get());
 }

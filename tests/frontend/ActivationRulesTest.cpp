@@ -29,6 +29,7 @@ TEST(Activations, InEveryOperatorSetThatHasThem) {
       {"LeakyRelu", 7, "leaky_relu %arg0, %cst"},
       {"Mish", 18, "mish %arg0 : "},
       {"Selu", 7, "elu %arg0 {alpha = 1.67326"},
+      {"Shrink", 9, "shrink %arg0 {bias = 0.000000e+00 : f64, bound = 5.000000e-01 : f64}"},
       {"Softplus", 7, "softplus %arg0 : "},
       {"Softsign", 7, "softsign %arg0 : "},
       {"Swish", 24, "swish %arg0 {alpha = 1.000000e+00"},
@@ -60,6 +61,8 @@ TEST(Activations, Attributes) {
                        {"alpha = 2.500000e-01", "beta = 7.500000e-01"}));
   EXPECT_TRUE(contains(importNode(16, "LeakyRelu", {{"alpha", 0.25f}}),
                        {"dense<2.500000e-01>", "train.leaky_relu"}));
+  EXPECT_TRUE(contains(importNode(9, "Shrink", {{"lambd", 0.25f}, {"bias", 2.0f}}),
+                       {"bias = 2.000000e+00", "bound = 2.500000e-01"}));
   EXPECT_TRUE(contains(importNode(24, "Swish", {{"alpha", 0.25f}}), {"alpha = 2.500000e-01"}));
   EXPECT_TRUE(contains(importNode(10, "ThresholdedRelu", {{"alpha", 0.25f}}),
                        {"dense<2.500000e-01>", "train.compare gt", "train.select"}));

@@ -56,10 +56,11 @@ void addElementwise(Samples &all) {
 }
 
 void addActivations(Samples &all) {
-  for (std::string op : {"elu", "hard_sigmoid", "hard_swish", "swish", "gelu", "gelu_tanh",
-                         "softplus", "mish", "softsign"}) {
+  for (std::string op : {"elu", "hard_sigmoid", "hard_swish", "shrink", "swish", "gelu",
+                         "gelu_tanh", "softplus", "mish", "softsign"}) {
     std::string attributes = op == "elu" ? "{alpha = 1.5, scale = 0.75, inputScale = 1.25}"
                              : op == "hard_sigmoid" ? "{alpha = 0.5, beta = 0.3}"
+                             : op == "shrink"       ? "{bound = 1.5, bias = 1.5}"
                              : op == "swish"        ? "{alpha = 1.5}"
                                                     : "";
     // [-4, 4]: also what lies beyond the bounds of the pieces.
