@@ -8,14 +8,10 @@ using namespace mlir;
 using namespace halfstep;
 using namespace halfstep::codegen;
 
-static Type elementOf(Value tensor) { return getElementTypeOrSelf(tensor.getType()); }
-static int64_t sizeOf(Value tensor) { return cast<ShapedType>(tensor.getType()).getNumElements(); }
-
 ConvProduct::ConvProduct(CudaBuilder &b, const hs_conv &described, table::ConvOp op)
-    : b(b), conv(described), storage(elementOf(op.getA())), sumType(kernel::computeType(storage)),
-      resultType(elementOf(op.getC())),
-      indexType(indexTypeFor(b, described.window,
-                             {sizeOf(op.getA()), sizeOf(op.getB()), sizeOf(op.getC())})),
+    : b(b), conv(described), storage(getElementTypeOrSelf(op.getA())),
+      sumType(kernel::computeType(storage)), resultType(getElementTypeOrSelf(op.getC())),
+      indexType(indexTypeFor(b, described.window, op)),
       x(conv.groups, conv.input_channels, conv.window.input, conv.channels_last),
       y(conv.groups, conv.output_channels, conv.window.output, conv.channels_last),
       grid(isKind(HS_CONV_INPUT_GRADIENT) ? x : y), source(isKind(HS_CONV_INPUT_GRADIENT) ? y : x),

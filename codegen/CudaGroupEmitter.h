@@ -13,8 +13,6 @@ constexpr int64_t warpLanes = 32;
 /// What a block has without asking the driver for more.
 constexpr int64_t mostSharedBytes = 48 << 10;
 
-int64_t bytesOf(Type storage); ///< a boolean takes one
-
 /// What emitted CUDA kernels are written in beyond arithmetic.
 class CudaBuilder : public KernelBuilder {
 public:
@@ -30,6 +28,9 @@ public:
   Value toIndex(Value value, Type type) {
     return value.getType() == type ? value : create<mlir::arith::ExtUIOp>(type, value).getResult();
   }
+  /// The type to count up to `extent` in, and some way beyond: i32 where it can be, since an i64
+  /// takes two registers.
+  Type indexTypeFor(int64_t extent);
   void barrier();
   /// The value of the lane whose number differs in the bits of `mask`; the lanes that are
   /// `members`, a bit each, are all here.
@@ -50,6 +51,13 @@ public:
     InsertionGuard guard(*this);
     setInsertionPointToStart(conditional.thenBlock());
     body();
+  }
+  /// The body for each number below `extent`, one a thread; the grid that this takes.
+  template <typename Body> Grid parallelFor(int64_t extent, Type indexType, Body body) {
+    Value number =
+        add(mul(toIndex(block(), indexType), blockThreads), toIndex(thread(), indexType));
+    when(extent % blockThreads ? isBelow(number, extent) : Value(), [&] { body(number); });
+    return {int64_t(llvm::divideCeil(extent, blockThreads)), blockThreads};
   }
 
 private:

@@ -89,15 +89,16 @@ Value CudaWindow::countPoints(int dimension, Value output, int64_t front, int64_
   return b.sub(before(window.input[dimension] + behind), before(-front));
 }
 
-Type halfstep::codegen::indexTypeFor(CudaBuilder &b, const hs_window &window,
-                                     ArrayRef<int64_t> elements) {
-  constexpr int64_t most = int64_t(1) << 30;
-  bool isSmall = llvm::all_of(elements, [](int64_t count) { return count < most; });
+Type halfstep::codegen::indexTypeFor(CudaBuilder &b, const hs_window &window, Operation *entry) {
+  int64_t largest = 0;
+  for (TypeRange types : {TypeRange(entry->getOperandTypes()), TypeRange(entry->getResultTypes())})
+    for (Type type : types)
+      largest = std::max(largest, cast<ShapedType>(type).getNumElements());
   for (int i = 0; i < 3; ++i)
-    isSmall &= window.output[i] * window.stride[i] + window.kernel[i] * window.dilation[i] +
-                   window.input[i] + window.pad[i] <
-               most;
-  return isSmall ? b.getI32Type() : b.getI64Type();
+    largest = std::max(largest, window.output[i] * window.stride[i] +
+                                    window.kernel[i] * window.dilation[i] + window.input[i] +
+                                    window.pad[i]);
+  return b.indexTypeFor(largest);
 }
 
 Value halfstep::codegen::loadElement(CudaBuilder &b, Value pointer, Type storage,

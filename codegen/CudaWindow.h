@@ -89,9 +89,9 @@ private:
   Type indexType;
 };
 
-/// The type to count in for tensors of that many elements and the positions that the window comes
-/// to, padding included: 32 bits while they do.
-Type indexTypeFor(CudaBuilder &b, const hs_window &window, ArrayRef<int64_t> elements);
+/// The type to count in for the tensors of `entry` and the positions that its window comes to,
+/// padding included.
+Type indexTypeFor(CudaBuilder &b, const hs_window &window, mlir::Operation *entry);
 
 /// `element` in its compute type, zero where it is not there.
 Value loadElement(CudaBuilder &b, Value pointer, Type storage, const Element &element);

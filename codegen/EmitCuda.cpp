@@ -17,10 +17,6 @@ using namespace halfstep::codegen;
 
 static constexpr int64_t accessBytes = 16; // the widest access, and what buffers are aligned to
 
-int64_t halfstep::codegen::bytesOf(Type storage) {
-  return llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8);
-}
-
 //===---------------------------------------------------------------------------------------===//
 // CudaBuilder
 //===---------------------------------------------------------------------------------------===//
@@ -39,6 +35,11 @@ void CudaBuilder::beginKernel(StringRef name, unsigned count, SmallVector<Value>
 Value CudaBuilder::thread() { return create<NVVM::ThreadIdXOp>(getI32Type()); }
 Value CudaBuilder::block() { return create<NVVM::BlockIdXOp>(getI32Type()); }
 void CudaBuilder::barrier() { create<NVVM::Barrier0Op>(); }
+
+Type CudaBuilder::indexTypeFor(int64_t extent) {
+  constexpr int64_t most = int64_t(1) << 30;
+  return extent < most ? getI32Type() : getI64Type();
+}
 
 Value CudaBuilder::exchange(Value members, Value value, int64_t mask) {
   Type type = value.getType(), i32 = getI32Type();
@@ -123,8 +124,6 @@ FailureOr<Grid> halfstep::codegen::emitCudaKernel(OpBuilder &builder, GroupOp gr
 }
 
 CudaGroupEmitter::CudaGroupEmitter(CudaBuilder &b, GroupOp group) : b(b), form(group) {
-  // Threads and elements are counted in 32 bits as long as they can be: a register each, not two.
-  constexpr int64_t most = int64_t(1) << 30;
   int64_t largest = form.points();
   for (unsigned i = 0; i < group.getNumBuffers(); ++i) {
     int64_t extent = group.getBufferOffset(i) + 1;
@@ -132,7 +131,7 @@ CudaGroupEmitter::CudaGroupEmitter(CudaBuilder &b, GroupOp group) : b(b), form(g
       extent += (size - 1) * std::abs(stride);
     largest = std::max(largest, extent);
   }
-  indexType = largest < most ? b.getI32Type() : b.getI64Type();
+  indexType = b.indexTypeFor(largest);
 }
 
 Grid CudaGroupEmitter::emit() {
@@ -263,10 +262,7 @@ static int64_t mapWidth(const KernelForm &form) {
 void CudaGroupEmitter::emitMap() {
   int64_t width = mapWidth(form), tiles = form.columns / width, tail = form.columns % width;
   int64_t units = form.rows * (tiles + tail);
-  grid = {int64_t(llvm::divideCeil(units, blockThreads)), blockThreads};
-  Value unit =
-      b.add(b.mul(b.toIndex(b.block(), indexType), blockThreads), b.toIndex(b.thread(), indexType));
-  b.when(units % blockThreads ? b.isBelow(unit, units) : Value(), [&] {
+  grid = b.parallelFor(units, indexType, [&](Value unit) {
     uniform = computeUniformValues(b, form, buffers);
     Row row(b, form, buffers, uniform, b.divide(unit, tiles + tail));
     row.computeValues(b, 0);

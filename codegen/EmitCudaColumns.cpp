@@ -20,7 +20,7 @@ void CudaGroupEmitter::emitColumns() {
   ColumnTree tree(form.depth);
   int64_t width = 8, columnBytes = 0; // columns of a lane; a column's leaves of all reductions
   for (ReduceOp reduce : form.reductions(0))
-    columnBytes += ColumnTree::leaves * reduce.getType().getIntOrFloatBitWidth() / 8;
+    columnBytes += ColumnTree::leaves * bytesOf(reduce.getType());
   while (form.columns % width || (width > 1 && width * warpLanes * columnBytes > mostSharedBytes))
     width /= 2;
   int64_t blockColumns = width * warpLanes;

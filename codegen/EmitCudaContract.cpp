@@ -20,8 +20,7 @@ FailureOr<Grid> halfstep::codegen::emitCudaKernel(OpBuilder &builder, ContractOp
   b.beginKernel(op.getSymName(), op.getBias() ? 4 : 3, buffers);
   Type storage = op.getType(), compute = computeType(storage), i64 = b.getI64Type();
   int64_t elements = op.getBatch() * op.getM() * op.getN();
-  Value unit = b.add(b.mul(b.toIndex(b.block(), i64), blockThreads), b.toIndex(b.thread(), i64));
-  b.when(elements % blockThreads ? b.isBelow(unit, elements) : Value(), [&] {
+  return b.parallelFor(elements, i64, [&](Value unit) {
     Value column = b.remainder(unit, op.getN()), rest = b.divide(unit, op.getN());
     Value row = b.remainder(rest, op.getM()), batch = b.divide(rest, op.getM());
     auto offset = [&](ArrayRef<int64_t> strides, Value second, Value third) {
@@ -44,5 +43,4 @@ FailureOr<Grid> halfstep::codegen::emitCudaKernel(OpBuilder &builder, ContractOp
     b.store(sum, b.element(buffers.back(), storage, offset(op.getCStrides(), row, column)), storage,
             0);
   });
-  return Grid{int64_t(llvm::divideCeil(elements, blockThreads)), blockThreads};
 }

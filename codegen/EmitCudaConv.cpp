@@ -83,7 +83,7 @@ SmallVector<ConvEmitter::Copy> ConvEmitter::load(const ConvProduct::Factor &fact
 /// Adds the products of the tiles in shared memory to the thread's sums, a vector of columns for
 /// each row.
 SmallVector<Value> ConvEmitter::multiply(SmallVector<Value> sums) {
-  int64_t bytes = sumType.getIntOrFloatBitWidth() / 8;
+  int64_t bytes = bytesOf(sumType);
   auto read = [&](Value from, Value k, int64_t outer, Value first, int64_t width) {
     Value at = b.element(from, sumType, b.add(b.mul(k, pitch(outer)), first));
     return b.load(at, sumType, width, std::min<int64_t>(16, width * bytes));

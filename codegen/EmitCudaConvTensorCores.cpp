@@ -191,8 +191,7 @@ void TensorCoreEmitter::store(ArrayRef<Value> sums) {
       b.when(b.both(isThere, to.isThere), [&] {
         ArrayRef<Value> pair = sums.drop_front(sumsOf(row, column) + row % mmaRows / 8 * 2);
         Value values = b.create<vector::InsertOp>(pair[1], b.splat(pair[0], 2), 1);
-        b.store(values, b.element(product.result, type, to.offset), type, 2,
-                type.getIntOrFloatBitWidth() / 8 * 2);
+        b.store(values, b.element(product.result, type, to.offset), type, 2, 2 * bytesOf(type));
       });
     }
 }

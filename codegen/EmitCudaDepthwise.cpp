@@ -57,14 +57,10 @@ private:
 };
 } // namespace
 
-static Type elementOf(Value tensor) { return getElementTypeOrSelf(tensor.getType()); }
-static int64_t sizeOf(Value tensor) { return cast<ShapedType>(tensor.getType()).getNumElements(); }
-
 DepthwiseEmitter::DepthwiseEmitter(CudaBuilder &b, const hs_conv &described, table::ConvOp op)
-    : b(b), conv(described), storage(elementOf(op.getA())), sumType(kernel::computeType(storage)),
-      resultType(elementOf(op.getC())),
-      indexType(indexTypeFor(b, described.window,
-                             {sizeOf(op.getA()), sizeOf(op.getB()), sizeOf(op.getC())})),
+    : b(b), conv(described), storage(getElementTypeOrSelf(op.getA())),
+      sumType(kernel::computeType(storage)), resultType(getElementTypeOrSelf(op.getC())),
+      indexType(indexTypeFor(b, described.window, op)),
       outputChannels(conv.groups * conv.output_channels), points(volumeOf(conv.window.kernel)),
       outputs(volumeOf(conv.window.output)), x(conv.groups, conv.window.input, conv.channels_last),
       filters(1, conv.window.kernel, conv.channels_last),
@@ -103,14 +99,11 @@ Grid DepthwiseEmitter::emitImages() {
   int64_t channels = isForward ? outputChannels : conv.groups;
   const int64_t(&sizes)[3] = isForward ? conv.window.output : conv.window.input;
   int64_t elements = conv.batch * channels * volumeOf(sizes);
-  Value element =
-      b.add(b.mul(b.toIndex(b.block(), indexType), blockThreads), b.toIndex(b.thread(), indexType));
-  b.when(elements % blockThreads ? b.isBelow(element, elements) : Value(), [&] {
+  return b.parallelFor(elements, indexType, [&](Value element) {
     auto [image, channel, at] = window.splitElement(element, channels, sizes, conv.channels_last);
     Value sum = isForward ? outputAt(image, channel, at) : inputAt(image, channel, at);
     b.store(sum, b.element(buffers[2], resultType, element), resultType, 0);
   });
-  return {int64_t(llvm::divideCeil(elements, blockThreads)), blockThreads};
 }
 
 //===---------------------------------------------------------------------------------------===//

@@ -78,12 +78,11 @@ private:
 } // namespace
 
 PoolEmitter::PoolEmitter(CudaBuilder &b, const hs_pool &described, table::PoolOp op)
-    : b(b), pool(described), storage(getElementTypeOrSelf(op.getOutput().getType())),
+    : b(b), pool(described), storage(getElementTypeOrSelf(op.getOutput())),
       computeType(kernel::computeType(storage)), sumType(b.getF64Type()),
       x(pool.channels, pool.window.input, pool.channels_last),
       y(pool.channels, pool.window.output, pool.channels_last),
-      indexType(indexTypeFor(b, described.window, {pool.batch * x.image, pool.batch * y.image})),
-      window(b, pool.window, indexType) {}
+      indexType(indexTypeFor(b, described.window, op)), window(b, pool.window, indexType) {}
 
 /// The first maximum under the window, NaN before all numbers; the place of what lies in padding
 /// alone is -1.
@@ -173,9 +172,7 @@ Grid PoolEmitter::emit(StringRef name) {
   bool isOfChannel = hasOneWindow && pool.kind == HS_POOL_MAX_GRADIENT;
   const int64_t(&sizes)[3] = isAdjoint() && !isOfChannel ? pool.window.input : pool.window.output;
   int64_t elements = pool.batch * pool.channels * volumeOf(sizes);
-  Value element =
-      b.add(b.mul(b.toIndex(b.block(), indexType), blockThreads), b.toIndex(b.thread(), indexType));
-  b.when(elements % blockThreads ? b.isBelow(element, elements) : Value(), [&] {
+  return b.parallelFor(elements, indexType, [&](Value element) {
     CudaWindow::Place place =
         window.splitElement(element, pool.channels, sizes, pool.channels_last);
     image = place.image;
@@ -189,7 +186,6 @@ Grid PoolEmitter::emit(StringRef name) {
       value = b.create<arith::TruncFOp>(computeType, value);
     b.store(value, b.element(buffers.back(), storage, element), storage, 0);
   });
-  return {int64_t(llvm::divideCeil(elements, blockThreads)), blockThreads};
 }
 
 FailureOr<Grid> halfstep::codegen::emitCudaKernel(OpBuilder &builder, table::PoolOp op,

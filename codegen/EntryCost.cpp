@@ -1,6 +1,7 @@
 //===- EntryCost.cpp - what an entry of a program has to do --------------------------------===//
 
 #include "codegen/EntryCost.h"
+#include "codegen/KernelBuilder.h"
 #include "ir/KernelDialect.h"
 #include "ir/ReductionTree.h"
 #include "passes/CallDetails.h"
@@ -13,10 +14,6 @@
 using namespace mlir;
 using namespace halfstep;
 using namespace halfstep::codegen;
-
-static uint64_t bytesOf(Type storage) {
-  return llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8);
-}
 
 /// The number of different elements that a walk comes to.
 static uint64_t elementsOf(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {

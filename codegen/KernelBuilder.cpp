@@ -52,7 +52,9 @@ static Type rawType(Type storage) {
   return storage;
 }
 
-static int64_t bytesOf(Type storage) { return (storage.getIntOrFloatBitWidth() + 7) / 8; }
+int64_t halfstep::codegen::bytesOf(Type storage) {
+  return llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8);
+}
 
 /// A shuffle's lanes: [0, width) of its first operand, then one of the second up to `lanes`.
 static SmallVector<int64_t> paddedLanes(int64_t width, int64_t lanes, int64_t second) {

@@ -29,6 +29,9 @@ using mlir::Type;
 using mlir::Value;
 using mlir::ValueRange;
 
+/// How many bytes an element takes in memory; a boolean takes one.
+int64_t bytesOf(Type storage);
+
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;

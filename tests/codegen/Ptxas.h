@@ -1,12 +1,11 @@
-//===- Ptxas.h - what ptxas says about kernels ----------------------------------------------===//
+//===- Ptxas.h - emitted kernels as PTX, and what ptxas makes of it -------------------------===//
 
 #ifndef HALFSTEP_TESTS_CODEGEN_PTXAS_H
 #define HALFSTEP_TESTS_CODEGEN_PTXAS_H
 
-#include "codegen/EmitCuda.h"
+#include "codegen/Ptxas.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/StringMap.h"
 
 namespace halfstep::tests {
 
@@ -14,11 +13,9 @@ namespace halfstep::tests {
 std::string ptxOf(mlir::ModuleOp code, const llvm::StringMap<codegen::Grid> &grids,
                   const std::string &architecture);
 
-/// What ptxas says about PTX; a failure if it refuses it.
-std::string assemble(const std::string &ptx, const std::string &architecture);
-
-/// The largest number that follows `what` in a report.
-unsigned largest(llvm::StringRef report, llvm::StringRef what);
+/// What ptxas says about the kernels of `ptx`; a failure if it refuses them.
+llvm::StringMap<codegen::KernelResources> resourcesOf(const std::string &ptx,
+                                                      const std::string &architecture);
 
 } // namespace halfstep::tests
 

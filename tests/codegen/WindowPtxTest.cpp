@@ -29,12 +29,15 @@ TEST_P(WindowPtxTest, IsAssembledWithoutSpills) {
       std::string name = "entry" + std::to_string(grids.size());
       grids[name] = *emitEntry(builder, entry, name);
     });
-    std::string report = assemble(ptxOf(*code, grids, architecture), architecture);
-    EXPECT_LE(largest(report, "Used "), 232u) << report; // of 255: warps of 64x64 have 128 sums
-    // ptxas keeps a number of the scan through a 3-d window in memory, rather than let fewer blocks
-    // run at a time.
-    bool isCube = GetParam().input.size() == 3;
-    EXPECT_LE(largest(report, "bytes stack frame, "), isCube ? 8u : 0u) << report;
+    for (const auto &kernel : resourcesOf(ptxOf(*code, grids, architecture), architecture)) {
+      SCOPED_TRACE(kernel.getKey().str() + " " + architecture);
+      EXPECT_LE(kernel.getValue().registers, 232u); // of 255: warps of 64x64 have 128 sums
+      // ptxas keeps two numbers of the scan through a 3-d window in memory, rather than let fewer
+      // blocks run at a time.
+      bool isCube = GetParam().input.size() == 3;
+      EXPECT_LE(kernel.getValue().spillBytes, isCube ? 16u : 0u);
+      EXPECT_LE(kernel.getValue().sharedBytes, 48u << 10);
+    }
   }
 }
 
