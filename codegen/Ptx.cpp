@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -104,6 +106,14 @@ static void keepLoopsOfBarriers(Module &module, FunctionAnalysisManager &analyse
           loop->setLoopAlreadyUnrolled();
 }
 
+/// Keeps what an error says in the string at `text`.
+static void noteError(const DiagnosticInfo *diagnostic, void *text) {
+  raw_string_ostream os(*static_cast<std::string *>(text));
+  DiagnosticPrinterRawOStream printer(os);
+  if (diagnostic->getSeverity() == DS_Error)
+    diagnostic->print(printer);
+}
+
 Error halfstep::codegen::finishKernels(Module &module, const StringMap<Grid> &grids,
                                        const CudaTarget &target) {
   std::unique_ptr<TargetMachine> machine = createMachine(target);
@@ -124,8 +134,14 @@ Error halfstep::codegen::finishKernels(Module &module, const StringMap<Grid> &gr
       return !value.hasName() || !symbols.count(value.getName());
     });
   };
-  if (Linker::linkModules(module, std::move(libdevice), Linker::LinkOnlyNeeded, internalise))
-    return createStringError(target.libdevice + " cannot be linked with the kernels");
+  // By default the context prints an error and ends the program.
+  std::string reason;
+  module.getContext().setDiagnosticHandlerCallBack(noteError, &reason);
+  bool failed =
+      Linker::linkModules(module, std::move(libdevice), Linker::LinkOnlyNeeded, internalise);
+  module.getContext().setDiagnosticHandlerCallBack(nullptr);
+  if (failed)
+    return createStringError(target.libdevice + " cannot be linked with the kernels: " + reason);
   module.addModuleFlag(Module::Override, "nvvm-reflect-ftz", 0u); // subnormal numbers count
   for (const Function &function : module)
     if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty() &&

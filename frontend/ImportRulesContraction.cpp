@@ -61,8 +61,6 @@ LogicalResult gemm(OpBinder &b) {
   FailureOr<SmallVector<Value>> operands = b.numbers();
   if (failed(operands))
     return failure();
-  if (operands->size() < 2)
-    return b.error() << "needs two matrices";
   Value lhs = (*operands)[0], rhs = (*operands)[1];
   if (!isa<FloatType>(getElementTypeOrSelf(lhs)))
     return b.error() << "multiplies integer matrices, which is not supported";

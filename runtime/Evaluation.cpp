@@ -8,6 +8,7 @@
 #include "runtime/Types.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -56,8 +57,7 @@ void prefetchRanges(Loader &loader, uint64_t next, uint64_t end) {
 Evaluator::Evaluator(Session &session, const std::vector<std::string> &paths,
                      const std::vector<std::string> &names, bool quiet)
     : session(session), loader(session, paths), metrics(selectMetrics(session, names)) {
-  if (metrics.empty())
-    throw Error(session.name(), "the model has no metrics to evaluate");
+  assert(!metrics.empty() && "what is trained has a loss");
   uint64_t left = loader.samples() % loader.batch();
   if (left == loader.samples())
     throw tooFewSamples(loader, loader.batch());

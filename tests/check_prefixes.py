@@ -2,7 +2,8 @@
 
 FileCheck reads a line only if it starts with a prefix that the RUN line names and ends in a suffix
 that it knows: `CHEK:`, `CHECK-NXT:` and `FP32:` without `--check-prefix=FP32` pass silently. This
-script refuses what looks like a directive and is not one, and a prefix that no line uses.
+script refuses what looks like a directive and is not one, and a prefix that no line uses. It also
+wants each file to open with a sentence that says what it shows.
 
 usage: check_prefixes.py FOLDER
 """
@@ -31,8 +32,21 @@ def prefixes_of(run_lines):
     return prefixes
 
 
+def opens_with_intent(lines):
+    """Whether a sentence stands in front of the first RUN line."""
+    opening = []
+    for line in lines:
+        match = re.match(r"\s*(?://|#)\s*(\S.*)", line)
+        if not match or re.match(r"[A-Z][A-Z0-9_-]*:", match[1]):
+            break
+        opening.append(match[1])
+    return bool(re.match(r"[\w@`'-].* .*\.$", " ".join(opening)))
+
+
 def faults(path):
     lines = path.read_text().splitlines()
+    if not opens_with_intent(lines):
+        yield f"{path}:1: does not open with a sentence of what it shows"
     run = " ".join(re.sub(r".*?RUN:", "", l).rstrip("\\") + (
         "" if l.rstrip().endswith("\\") else " ; ") for l in lines if "RUN:" in l)
     prefixes = prefixes_of(run)

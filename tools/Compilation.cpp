@@ -222,6 +222,8 @@ LogicalResult Compilation::checkTrains(Phase last) {
 }
 
 LogicalResult Compilation::advance(Phase last) {
+  if (last >= Phase::Precision && recipe().target == "cpu,cuda")
+    throw runtime::Error("--target", "one is needed here, not cpu,cuda").exitWith(2);
   return runPhases(module(), options.recipe, last, [this](Phase phase, ModuleOp) { dump(phase); });
 }
 

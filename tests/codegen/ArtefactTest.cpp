@@ -62,6 +62,10 @@ TEST(LinkTest, ReportsTheLinkersMessage) {
   ASSERT_FALSE(bool(linked));
   EXPECT_NE(llvm::toString(linked.takeError()).find("linking the kernels failed: "),
             std::string::npos);
+  NoTemporaryFiles none;
+  auto unwritten = linkShared("this is no object file");
+  EXPECT_EQ(llvm::toString(unwritten.takeError()),
+            "cannot make a temporary file: No such file or directory");
 }
 
 TEST(CpuTargetTest, Names) {
@@ -74,4 +78,12 @@ TEST(CpuTargetTest, Names) {
   ASSERT_FALSE(bool(other));
   EXPECT_EQ(llvm::toString(other.takeError()),
             "unknown CPU 'x86-64-v2': native, x86-64-v3 or x86-64-v4");
+}
+
+TEST(CudaTargetTest, Names) {
+  EXPECT_EQ(llvm::cantFail(CudaTarget::get("sm_90")).architecture, "sm_90");
+  auto other = CudaTarget::get("sm_75");
+  ASSERT_FALSE(bool(other));
+  EXPECT_EQ(llvm::toString(other.takeError()),
+            "there is no architecture 'sm_75'; there are: sm_80, sm_86, sm_89, sm_90");
 }

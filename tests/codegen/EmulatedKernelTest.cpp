@@ -9,7 +9,11 @@
 #include "GroupCases.h"
 #include "Reference.h"
 
+#include "codegen/RetargetToHost.h"
 #include "runtime/Error.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Parser/Parser.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -125,3 +129,16 @@ INSTANTIATE_TEST_SUITE_P(Groups, EmulatedKernelTest, testing::ValuesIn(groupCase
                          [](const testing::TestParamInfo<GroupCase> &info) {
                            return std::string(info.param.name);
                          });
+
+TEST(RetargetToHostDeathTest, KnowsItsIntrinsics) {
+  MLIRContext context;
+  context.loadDialect<LLVM::LLVMDialect>();
+  auto module = parseSourceString<ModuleOp>(R"mlir(
+    llvm.func @kernel(%x: !llvm.ptr) {
+      llvm.call_intrinsic "llvm.nvvm.barrier0"() : () -> ()
+      llvm.return
+    })mlir",
+                                            &context);
+  ASSERT_TRUE(module);
+  EXPECT_DEATH(retargetToHost(*module), "an intrinsic that is not emulated: llvm.nvvm.barrier0");
+}

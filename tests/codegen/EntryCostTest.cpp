@@ -178,6 +178,27 @@ TEST_F(EntryCostTest, OfCopiesAndZeros) {
 // Rooflines and what ptxas says
 //===---------------------------------------------------------------------------------------===//
 
+TEST_F(EntryCostTest, OfNoEntry) {
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    message = diagnostic.str();
+    return success();
+  });
+  auto refused = [&](const std::string &entry) {
+    module = parse(withSizes("func.func @micro(%x: tensor<8xf32>) {\n" + entry + "\nreturn\n}\n"));
+    EXPECT_TRUE(module);
+    auto micro = module->lookupSymbol<func::FuncOp>("micro");
+    EXPECT_TRUE(failed(codegen::costOf(micro.front().front())));
+    return message;
+  };
+  EXPECT_EQ(refused("%y = table.launch @micro(%x) {slices = [#table.slice<0, 0, 32>, "
+                    "#table.slice<1, 0, 32>]} : (tensor<8xf32>) -> tensor<8xf32>"),
+            "'table.launch' op launches @micro, which is no kernel");
+  EXPECT_EQ(refused("%y = arith.negf %x {slices = [#table.slice<0, 0, 32>, #table.slice<1, 0, "
+                    "32>]} : tensor<8xf32>"),
+            "'arith.negf' op is not an entry of a program");
+}
+
 TEST(RooflineTest, IsTheSlowerOfMemoryAndArithmetic) {
   Device device{"one",
                 80,
@@ -250,6 +271,10 @@ TEST(PtxasTest, SaysWhatIsWrong) {
   target.ptxas = "/nowhere/ptxas";
   auto missing = assemble(spilling, target);
   EXPECT_NE(llvm::toString(missing.takeError()).find("/nowhere/ptxas"), std::string::npos);
+  NoTemporaryFiles none;
+  auto unwritten = assemble(spilling, target);
+  EXPECT_EQ(llvm::toString(unwritten.takeError()),
+            "cannot make a temporary file: No such file or directory");
 }
 
 TEST_F(TableTest, IsProfiledWithoutPtxas) {

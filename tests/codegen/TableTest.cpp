@@ -10,6 +10,7 @@
 #include "mlir/IR/Diagnostics.h"
 
 #include <cmath>
+#include <fstream>
 
 using Numbers = std::vector<int64_t>;
 
@@ -235,4 +236,67 @@ TEST_F(TableTest, ReportsWhatIsMissing) {
   EXPECT_EQ(replaced("@double(%flat) {slices = [#table.slice<1, 0, 32>, #table.slice<1, 0, 32>]}",
                      "@double(%flat) {slices = [#table.slice<1, 0, 32>, #table.slice<1, 64, 32>]}"),
             "'table.launch' op has a result in place of argument 0 in another slice");
+  const StringRef once = "@double(%flat) {slices = [#table.slice<1, 0, 32>, #table.slice<1, 0, "
+                         "32>]}\n      : (tensor<8xf32>)";
+  EXPECT_EQ(replaced(once, "@double(%flat, %flat) {slices = [#table.slice<1, 0, 32>, #table.slice<"
+                           "1, 0, 32>, #table.slice<1, 0, 32>]} : (tensor<8xf32>, tensor<8xf32>)"),
+            "'table.launch' op has 3 slices for 2 values");
+  EXPECT_EQ(replaced("table.launch @product(", "table.launch @infer("),
+            "'table.launch' op launches @infer, which is no kernel");
+  EXPECT_EQ(replaced("%z = table.zero {slices = [#table.slice<1, 64, 32>]} : tensor<8xf32>",
+                     "%z = arith.constant {slices = [#table.slice<1, 64, 32>]} dense<0.0> : "
+                     "tensor<8xf32>"),
+            "'arith.constant' op is not an entry of a program");
+  EXPECT_EQ(replaced("tensor<2xi64> {class", "tensor<2xi16> {class"),
+            "'table.tensor' op has no storage type for 'i16'");
+  EXPECT_EQ(replaced("{trainable,", "{fileType = i16, trainable,"),
+            "'table.tensor' op has no storage type for 'i16'");
+  EXPECT_EQ(replaced("#table.slice<1, 64, 32>]} : tensor<8xf32>",
+                     "#table.slice<1, 64, 32>]} : tensor<16xi16>"),
+            "'table.zero' op has no storage type for 'i16'");
+}
+
+TEST_F(TableTest, ReportsWhatADeviceCannotDo) {
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    message = diagnostic.str();
+    return success();
+  });
+  Target cuda(target);
+  cuda.cuda = llvm::cantFail(CudaTarget::get("sm_80"));
+  /// Of a kernel of one tensor, whose space is `space` and whose body is `body`.
+  auto refused = [&](const std::string &space, const std::string &strides, const std::string &type,
+                     const std::string &count, const std::string &body) {
+    std::string buffer = type + strides, tensor = "tensor<" + count + "x" + type + ">";
+    OwningOpRef<ModuleOp> module = parse(withSizes(
+        "kernel.group @k " + space + "(%x: " + buffer + ") -> (" + buffer + ") {\n" + body +
+        "kernel.yield %y : " + type + "\n}\nfunc.func @micro(%x: " + tensor +
+        ") {\n%y = table.launch @k(%x) {slices = [#table.slice<0, 0, 64>, #table.slice<1, 0, "
+        "64>]} : (" +
+        tensor + ") -> " + tensor + "\nreturn\n}\n"));
+    EXPECT_TRUE(module);
+    EXPECT_TRUE(failed(compileToObject(*module, cuda)));
+    return message;
+  };
+  EXPECT_EQ(refused("[1, 4294967296]", "[4294967296, 1]", "f64", "4294967296",
+                    "%s = kernel.reduce add %x over last : f64\n%y = arith.divf %x, %s : f64\n"),
+            "'kernel.group' op needs 65664 bytes of a block's shared memory, of which there are "
+            "49152; shorter rows, or fewer reductions of them, need less");
+  EXPECT_EQ(refused("[8796093022208]", "[1]", "f32", "8796093022208", "%y = arith.negf %x : f32\n"),
+            "needs 8589934592 blocks, more than a device launches");
+
+  const std::string library = testing::TempDir() + "libdevice.ll";
+  const std::string exponential = "%y = math.exp %x : f64\n";
+  auto withLibrary = [&](const std::string &text) {
+    std::ofstream(library) << text;
+    cuda.cuda->libdevice = library;
+    return refused("[8]", "[1]", "f64", "8", exponential);
+  };
+  EXPECT_EQ(withLibrary("; nothing\n"), "kernels call __nv_exp, which libdevice has not");
+  EXPECT_EQ(withLibrary("!llvm.module.flags = !{!0}\n"
+                        "!0 = !{i32 1, !\"Debug Info Version\", i32 4}\n"),
+            library +
+                " cannot be linked with the kernels: linking module flags 'Debug Info "
+                "Version': IDs have conflicting behaviors in '" +
+                library + "' and 'halfstep'");
 }

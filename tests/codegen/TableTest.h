@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Parser/Parser.h"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -75,6 +76,25 @@ inline std::string withSizes(const std::string &functions) {
 )mlir" + functions +
          "}";
 }
+
+/// While this lives, there is no folder for temporary files.
+class NoTemporaryFiles {
+public:
+  NoTemporaryFiles() {
+    if (const char *folder = std::getenv("TMPDIR"))
+      before = folder;
+    setenv("TMPDIR", "/nowhere", /*overwrite=*/1);
+  }
+  ~NoTemporaryFiles() {
+    if (before.empty())
+      unsetenv("TMPDIR");
+    else
+      setenv("TMPDIR", before.c_str(), 1);
+  }
+
+private:
+  std::string before;
+};
 
 class TableTest : public testing::Test {
 protected:

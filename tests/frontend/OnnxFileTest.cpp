@@ -3,6 +3,7 @@
 #include "ModelBuilder.h"
 
 #include <random>
+#include <sys/resource.h>
 
 using namespace halfstep;
 using namespace halfstep::test;
@@ -84,6 +85,23 @@ TEST(OnnxFile, NamesAreText) {
   EXPECT_TRUE(
       contains(named(std::string("w\0w", 3)), {"FILE: the name of a weight is not UTF-8 text"}));
   EXPECT_TRUE(contains(named("a b/\"c\"\n\xe2\x82\xac"), {"train.parameter"}));
+}
+
+TEST(OnnxFile, FilesThatCannotBeRead) {
+  TemporaryFolder folder;
+  std::string small = folder.write("small.onnx", "x");
+  rlimit files;
+  getrlimit(RLIMIT_NOFILE, &files);
+  rlimit none{0, files.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  std::string text = Imported(small).text();
+  setrlimit(RLIMIT_NOFILE, &files);
+  EXPECT_TRUE(contains(text, {"FILE: cannot be read: Too many open files"}));
+  std::string path = folder.write("m.onnx", "x");
+  std::filesystem::resize_file(path, uint64_t(1) << 31);
+  EXPECT_TRUE(
+      contains(Imported(path).text(), {"FILE: is larger than 2 GiB, the limit of the format",
+                                       "help: save the model with external data"}));
 }
 
 TEST(OnnxFile, ShortFunctionsThatAskForAnyAmountOfMemory) {

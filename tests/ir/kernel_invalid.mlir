@@ -1,5 +1,5 @@
 // What the kernel dialect refuses, and in which words.
-// RUN: halfstep-opt %s -split-input-file -verify-diagnostics
+// RUN: halfstep-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect
 
 // expected-error@+1 {{buffer 0: expected 2 strides, one a dimension}}
 kernel.group @strides [4, 8](%x: f32[1]) -> (f32[8, 1]) {
@@ -161,3 +161,90 @@ kernel.group @backwards [4, 8](%x: f32[8, 1]) -> (f32[8, -2] + 14) {
 ^bb0(%x: f32):
   kernel.yield %x : f32
 }) : () -> ()
+
+// -----
+
+// expected-error@+1 {{has 2 storage types but strides for 1 buffers}}
+"kernel.group"() <{sym_name = "buffers", space = array<i64: 4>, types = [f32, f32],
+    strides = [array<i64: 1>], offsets = array<i64: 0, 0>, outs = array<i64: 1>}> ({
+^bb0(%x: f32):
+  kernel.yield %x : f32
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{buffer 1: 'i16' is not a storage type}}
+"kernel.group"() <{sym_name = "type", space = array<i64: 4>, types = [f32, i16],
+    strides = [array<i64: 1>, array<i64: 1>], offsets = array<i64: 0, 0>, outs = array<i64: 1>}> ({
+^bb0(%x: f32):
+  kernel.yield %x : f32
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{needs 1 to 64 dimensions}}
+kernel.group @point [](%x: f32[]) -> (f32[]) {
+  kernel.yield %x : f32
+}
+
+// -----
+
+// expected-error@+1 {{has more arguments than buffers}}
+"kernel.group"() <{sym_name = "arguments", space = array<i64: 4>, types = [f32],
+    strides = [array<i64: 1>], offsets = array<i64: 0>, outs = array<i64: 0>}> ({
+^bb0(%x: f32, %y: f32):
+  kernel.yield %x : f32
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{argument 0: expected compute type 'f32', not 'f16'}}
+"kernel.group"() <{sym_name = "compute", space = array<i64: 4>, types = [f16, f16],
+    strides = [array<i64: 1>, array<i64: 1>], offsets = array<i64: 0, 0>, outs = array<i64: 1>}> ({
+^bb0(%x: f16):
+  kernel.yield
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{buffer 1 is neither an argument nor a result}}
+"kernel.group"() <{sym_name = "unused", space = array<i64: 4>, types = [f32, f32],
+    strides = [array<i64: 1>, array<i64: 1>], offsets = array<i64: 0, 0>, outs = array<i64>}> ({
+^bb0(%x: f32):
+  kernel.yield
+}) : () -> ()
+
+// -----
+
+// expected-error@+1 {{must end with kernel.yield}}
+kernel.group @end [4](%x: f32[1]) -> (f32[1]) {
+  "other.end"() : () -> ()
+}
+
+// -----
+
+kernel.group @foreign [4](%x: f32[1]) -> (f32[1]) {
+  // expected-error@+1 {{is not an operation of a kernel's body}}
+  %y = "other.op"(%x) : (f32) -> f32
+  kernel.yield %y : f32
+}
+
+// -----
+
+// expected-error@+1 {{has a size less than 1}}
+kernel.contract @no_rows [1, 0, 10, 8] f32 (a[0, 8, 1], b[0, 1, 8]) -> c[0, 10, 1]
+
+// -----
+
+// expected-error@+1 {{needs three strides a matrix}}
+kernel.contract @matrix [1, 16, 10, 8] f32 (a[8, 1], b[0, 1, 8]) -> c[0, 10, 1]
+
+// -----
+
+// expected-error@+1 {{has a negative stride}}
+kernel.contract @backwards_product [1, 16, 10, 8] f32 (a[0, -8, 1], b[0, 1, 8]) -> c[0, 10, 1]
+
+// -----
+
+// expected-error@+1 {{c has stride 0 in dimension 1}}
+kernel.contract @race_of_products [1, 16, 10, 8] f32 (a[0, 8, 1], b[0, 1, 8]) -> c[0, 0, 1]

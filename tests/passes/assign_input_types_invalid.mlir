@@ -1,3 +1,4 @@
+// A type is for an input or label that holds floats, and is given once.
 // RUN: not halfstep-opt %s --assign-input-types=types=labels=fp16 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not halfstep-opt %s --assign-input-types=types=ids=fp16 2>&1 | FileCheck %s --check-prefix=IDS
 // RUN: not halfstep-opt %s --assign-input-types=types=x=f16 2>&1 | FileCheck %s --check-prefix=TYPE

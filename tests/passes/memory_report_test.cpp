@@ -1,14 +1,8 @@
 //===- memory_report_test.cpp - Where the memory of a planned module goes -===//
 
-#include "ir/KernelDialect.h"
-#include "ir/TableDialect.h"
-#include "ir/TrainDialect.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/OwningOpRef.h"
-#include "mlir/Parser/Parser.h"
+#include "PassTest.h"
 #include "passes/MemoryReport.h"
 #include "llvm/Support/JSON.h"
-#include "gtest/gtest.h"
 
 using namespace halfstep;
 
@@ -50,20 +44,13 @@ module attributes {halfstep.state_bytes = 512 : i64, halfstep.arena_bytes = 576 
 }
 )";
 
-class MemoryReportTest : public ::testing::Test {
+class MemoryReportTest : public test::PassTest {
 protected:
-  MemoryReportTest() {
-    context.loadDialect<kernel::KernelDialect, table::TableDialect, train::TrainDialect,
-                        mlir::func::FuncDialect>();
-    module = mlir::parseSourceString<mlir::ModuleOp>(kPlanned, &context);
-  }
   void SetUp() override {
-    ASSERT_TRUE(module);
+    ASSERT_TRUE(parse(kPlanned)) << errors;
     report = MemoryReport::of(*module, /*threads=*/3);
   }
 
-  mlir::MLIRContext context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
   MemoryReport report;
 };
 
@@ -143,40 +130,34 @@ TEST_F(MemoryReportTest, Json) {
 }
 
 /// A module whose one entry is a weight gradient of a number of partial sums.
-static mlir::OwningOpRef<mlir::ModuleOp> weightGradient(mlir::MLIRContext &context,
-                                                        const std::string &parts,
-                                                        const std::string &scratchBytes) {
-  context.loadDialect<table::TableDialect, mlir::func::FuncDialect>();
-  std::string source = "module attributes {halfstep.state_bytes = 0 : i64, "
-                       "halfstep.arena_bytes = 384 : i64, halfstep.input_slots = 1 : i64, "
-                       "halfstep.scratch_bytes = " +
-                       scratchBytes +
-                       " : i64} {\n"
-                       "func.func @micro(%dy: tensor<2x4x3xf32>, %x: tensor<2x2x5xf32>) {\n"
-                       "%dw = table.conv weight_gradient %dy, %x {strides = array<i64: 1>, "
-                       "dilations = array<i64: 1>, pads = array<i64: 0, 0>, groups = 1 : i64, "
-                       "slices = [#table.slice<2, 0, 96>, #table.slice<3, 0, 80>, "
-                       "#table.slice<1, 0, 288>]} : (tensor<2x4x3xf32>, tensor<2x2x5xf32>) -> "
-                       "tensor<" +
-                       parts + "x4x2x3xf32> loc(\"dw\")\nreturn\n}\n}";
-  return mlir::parseSourceString<mlir::ModuleOp>(source, &context);
+static std::string weightGradient(const std::string &parts, const std::string &scratchBytes) {
+  return "module attributes {halfstep.state_bytes = 0 : i64, "
+         "halfstep.arena_bytes = 384 : i64, halfstep.input_slots = 1 : i64, "
+         "halfstep.scratch_bytes = " +
+         scratchBytes +
+         " : i64} {\n"
+         "func.func @micro(%dy: tensor<2x4x3xf32>, %x: tensor<2x2x5xf32>) {\n"
+         "%dw = table.conv weight_gradient %dy, %x {strides = array<i64: 1>, "
+         "dilations = array<i64: 1>, pads = array<i64: 0, 0>, groups = 1 : i64, "
+         "slices = [#table.slice<2, 0, 96>, #table.slice<3, 0, 80>, "
+         "#table.slice<1, 0, 288>]} : (tensor<2x4x3xf32>, tensor<2x2x5xf32>) -> "
+         "tensor<" +
+         parts + "x4x2x3xf32> loc(\"dw\")\nreturn\n}\n}";
 }
 
-TEST(MemoryReport, PartialSumsAreWorkspace) {
-  mlir::MLIRContext context;
+class WeightGradientReport : public test::PassTest {};
+
+TEST_F(WeightGradientReport, PartialSumsAreWorkspace) {
   for (auto [parts, memoryClass] : {std::pair("1", "activations"), {"3", "workspace"}}) {
-    auto module = weightGradient(context, parts, "0");
-    ASSERT_TRUE(module);
+    ASSERT_TRUE(parse(weightGradient(parts, "0"))) << errors;
     MemoryReport report = MemoryReport::of(*module, /*threads=*/1);
     ASSERT_EQ(report.slices.size(), 1u);
     EXPECT_EQ(report.slices[0].memoryClass, memoryClass);
   }
 }
 
-TEST(MemoryReport, EachThreadHasScratchMemory) {
-  mlir::MLIRContext context;
-  auto module = weightGradient(context, "1", "4096");
-  ASSERT_TRUE(module);
+TEST_F(WeightGradientReport, EachThreadHasScratchMemory) {
+  ASSERT_TRUE(parse(weightGradient("1", "4096"))) << errors;
   MemoryReport report = MemoryReport::of(*module, /*threads=*/3);
   ASSERT_EQ(report.slices.size(), 2u);
   EXPECT_EQ(str(report.slices[1]), "scratch scratch 3x4096xi8 384+12288 [0,1] of dw");

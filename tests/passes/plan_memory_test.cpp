@@ -6,14 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PassTest.h"
 #include "ir/KernelDialect.h"
 #include "ir/TableDialect.h"
-#include "ir/TrainDialect.h"
-#include "mlir/IR/OwningOpRef.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
-#include "passes/Passes.h"
-#include "gtest/gtest.h"
 #include <random>
 
 using namespace halfstep;
@@ -114,27 +109,20 @@ std::string randomProgram(std::mt19937 &random) {
          " : " + types + "\n}\n";
 }
 
-class RandomPrograms : public ::testing::TestWithParam<bool> {};
+class RandomPrograms : public test::PassTest, public ::testing::WithParamInterface<bool> {};
 
 } // namespace
 
 TEST_P(RandomPrograms, EveryReadFindsItsValue) {
-  mlir::MLIRContext context;
-  context.loadDialect<kernel::KernelDialect, table::TableDialect, train::TrainDialect,
-                      mlir::arith::ArithDialect, mlir::func::FuncDialect>();
-  mlir::PassManager pm(&context);
-  pm.addPass(createOrderEntriesPass());
-  pm.addPass(createPlanMemoryPass({/*reuse=*/GetParam()}));
-  pm.addPass(createVerifyPhasePass({"memory"}));
-
+  const std::string pipeline = std::string("order-entries,plan-memory{reuse=") +
+                               (GetParam() ? "true" : "false") + "},verify-phase{phase=memory}";
   std::mt19937 random(0);
   unsigned copies = 0, inPlace = 0;
   for (unsigned round = 0; round < 1000; ++round) {
     std::string text = kModule + randomProgram(random);
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-    ASSERT_TRUE(module) << text;
-    ASSERT_TRUE(succeeded(pm.run(*module))) << text;
-    module->walk([&](table::CopyOp) { ++copies; });
+    ASSERT_TRUE(parse(text)) << errors << text;
+    ASSERT_TRUE(run(pipeline)) << errors << text;
+    copies += count<table::CopyOp>();
     for (auto group : module->getOps<kernel::GroupOp>())
       for (int64_t out : group.getOuts())
         inPlace += out < group.getBlock().getNumArguments();

@@ -75,20 +75,26 @@ TEST_F(AnomalyTest, WhatCameInFromOutside) {
   x[1] = INFINITY;
   EXPECT_EQ(described(HS_MICRO),
             "input x is not finite as the step reads it: 1 of 4 values in F32");
-  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "help: look at the data", explained(HS_MICRO));
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "help: look at the data: NaN or infinities?",
+                      explained(HS_MICRO));
   x[1] = 1;
   setWeights({1, NAN, INFINITY, 1});
   EXPECT_EQ(described(HS_MICRO),
             "parameter w is not finite as the step reads it: 2 of 4 values in F32");
+  EXPECT_PRED_FORMAT2(::testing::IsSubstring, "help: start from other weights (--weights CKPT)",
+                      explained(HS_MICRO));
   EXPECT_FALSE(runChecked(session, HS_MICRO)->isGradient());
 }
 
 TEST_F(AnomalyTest, TheUpdate) {
   session.micro();
   set(HS_HYPERPARAMETER, "lr", 1e37);
-  EXPECT_EQ(described(HS_UPDATE),
-            "the update breaks down at kernel k4: 2 of 4 values in F32 are not finite, of finite "
-            "operands up to 1e+37");
+  EXPECT_EQ(
+      explained(HS_UPDATE),
+      "step 1: stops\n  the update breaks down at kernel k4: 2 of 4 values in F32 are not "
+      "finite, of finite operands up to 1e+37\n  no loss scale can help\nhelp: lower the "
+      "learning rate (--set lr=X), or compile with a bound on the gradients' norm (--clip-norm "
+      "X)");
 }
 
 } // namespace

@@ -164,7 +164,7 @@ TEST(CpuBackend, RefusesSlicesOutsideTheirBuffer) {
   Table table;
   const std::vector<hs_slice> none;
   table.add(hs_entry_kind(99), none);
-  EXPECT_ERROR(table.backend(), "unknown kind");
+  EXPECT_ERROR(table.backend(), "entry 'entry' is of an unknown kind");
 }
 
 TEST(CpuBackend, RefusesOtherScratchMemoryThanItsEntriesNeed) {

@@ -106,7 +106,7 @@ TEST_F(CInterface, ReturnsErrors) {
   };
   expectNoSession("none", nullptr, 1, "none: cannot open");
   expectNoSession(model.c_str(), nullptr, 1, "carries no weights");
-  expectNoSession(model.c_str(), weights.c_str(), 0, "at least 1");
+  expectNoSession(model.c_str(), weights.c_str(), 0, "the number of threads must be at least 1");
   expectNoSession(model.c_str(), model.c_str(), 1, "LinearModel.so: announces a header");
   hs_close(nullptr);
 }

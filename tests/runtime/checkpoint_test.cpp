@@ -203,6 +203,38 @@ TEST_F(CheckpointTest, KeepsWritersApart) {
   EXPECT_FALSE(std::filesystem::exists(path + ".part"));
 }
 
+/// While this lives, the process has at most `most` of a resource.
+class Limit {
+public:
+  Limit(int resource, rlim_t most) : resource(resource) {
+    getrlimit(__rlimit_resource(resource), &before);
+    rlimit now{most, before.rlim_max};
+    setrlimit(__rlimit_resource(resource), &now);
+  }
+  ~Limit() { setrlimit(__rlimit_resource(resource), &before); }
+
+private:
+  int resource;
+  rlimit before;
+};
+
+TEST_F(CheckpointTest, SaysWhatTheSystemRefuses) {
+  {
+    ReplacedFile file(path);
+    std::filesystem::create_directory(path);
+    EXPECT_ERROR(file.commit(), "run.safetensors: cannot replace: Is a directory");
+    std::filesystem::remove(path);
+  }
+  {
+    ReplacedFile file(path);
+    Limit none(RLIMIT_NOFILE, 0);
+    EXPECT_ERROR(file.commit(), "run.safetensors: cannot sync its folder: Too many open files");
+  }
+  std::filesystem::resize_file(path, uint64_t(1) << 36);
+  Limit space(RLIMIT_AS, rlim_t(1) << 34);
+  EXPECT_ERROR(MappedFile::open(path), "run.safetensors: cannot map: Cannot allocate memory");
+}
+
 // That a failing save of `session` onto `path` leaves the checkpoint that is there.
 void expectOldSurvives(const Session &session, const std::string &path,
                        const std::string &message) {

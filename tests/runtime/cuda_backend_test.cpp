@@ -319,6 +319,10 @@ TEST(CudaBackend, ReportsWhatTheDriverSays) {
   auto start = [&] { CudaBackend("test", table.artefact, api, 0); };
   api.driver.cuMemAlloc = [](Address *, uint64_t) { return Result(errorInvalidValue); };
   EXPECT_ERROR(start(), "CUDA: cuMemAlloc: invalid argument (1)");
+  api.driver.cuMemAlloc = [](Address *, uint64_t) { return Result(errorOutOfMemory); };
+  EXPECT_ERROR(start(), "emulated device: has not the 4096 bytes of memory for ");
+  api.driver.cuMemAlloc = [](Address *, uint64_t) { return Result(12345); };
+  EXPECT_ERROR(start(), "CUDA: cuMemAlloc: unknown error (12345)");
   api.driver.cuMemAlloc = driver.cuMemAlloc;
   api.driver.cuModuleLoadDataEx = [](Module *, const void *, unsigned, int *, void **) {
     return Result(errorInvalidValue);

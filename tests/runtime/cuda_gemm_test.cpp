@@ -121,6 +121,10 @@ TEST_F(CudaGemmTest, RefusesWhatTheLibraryLacks) {
   api.blas = {};
   DeviceContext without(api, 0);
   EXPECT_ERROR(Blas{without}, "the step multiplies matrices by cuBLASLt, which is not found");
+
+  api.blas.cublasLtCreate = [](BlasHandle *) { return BlasStatus(blasNotInitialized); };
+  DeviceContext broken(api, 0);
+  EXPECT_ERROR(Blas{broken}, "cuBLASLt: cublasLtCreate failed with status 1");
 }
 
 // Stands in for functions of the emulated library, so that what they are told can be seen.

@@ -540,6 +540,13 @@ TEST_F(Blas, NoticesOverlap) {
   set(preference, preferenceMaxWorkspaceBytes, uint64_t(1) << 20);
   ASSERT_EQ(getHeuristic(), blasSuccess);
   EXPECT_ERROR(multiply(deep, a.data, heuristic.workspaceBytes), "overlaps an operand");
+  start();
+  prepare(deep);
+  set(preference, preferenceMaxWorkspaceBytes, uint64_t(1) << 20);
+  ASSERT_EQ(getHeuristic(), blasSuccess);
+  d.data = allocate<char>(heuristic.workspaceBytes + d.elements() * bytesOfType(deep.resultType));
+  EXPECT_ERROR(multiply(deep, d.data, heuristic.workspaceBytes),
+               "its workspace overlaps its result");
 }
 
 TEST_F(Blas, ReadsWhatWasNeverWritten) {

@@ -205,7 +205,7 @@ TEST_F(Driver, ChecksTheNumberOfItsContexts) {
 
 TEST_F(Driver, LoadsWhatTheExecutableHas) {
   Module module = nullptr;
-  char log[80] = "";
+  char log[120] = "";
   int options[] = {jitErrorLogBuffer, jitErrorLogBufferBytes};
   void *values[] = {log, reinterpret_cast<void *>(sizeof log)};
   auto loadText = [&](const char *ptx) {
@@ -216,10 +216,16 @@ TEST_F(Driver, LoadsWhatTheExecutableHas) {
   EXPECT_EQ(loadText(".version 7.0 .target sm_80 .visible .entry nobody() { ret; }"),
             errorInvalidPtx);
   EXPECT_STREQ(log, "nobody: there is PTX of this kernel, and no emulated one");
-  EXPECT_EQ(loadText(".version 7.0 .target sm_80 .visible .entry add_one(.param .u32 n) { ret; }"),
-            errorInvalidPtx);
-  EXPECT_EQ(loadText(".version 7.0 .target sm_80 .visible .entry greedy() { ret; }"),
-            errorInvalidPtx);
+  const std::string head = ".version 7.0 .target sm_80 .visible .entry ";
+  EXPECT_EQ(loadText((head + "add_one(.param .u32 n) { ret; }").c_str()), errorInvalidPtx);
+  EXPECT_STREQ(log, "PTX: a parameter of add_one is .u32; emulated kernels have parameters of "
+                    "64 bits only");
+  EXPECT_EQ(loadText((head + "greedy() { ret; }").c_str()), errorInvalidPtx);
+  EXPECT_STREQ(log, "greedy: uses 49153 bytes of shared memory, of which a block has 49152");
+  EXPECT_EQ(loadText((head + "{ ret; }").c_str()), errorInvalidPtx);
+  EXPECT_STREQ(log, "PTX: an entry has no name or no body");
+  EXPECT_EQ(loadText((head + "add_one(.param .u64 n { ret; } )").c_str()), errorInvalidPtx);
+  EXPECT_STREQ(log, "PTX: the parameters of add_one do not end");
   ASSERT_EQ(loadText(".version 7.0 .target sm_80 .visible .entry use_shared() { ret; }"), success);
   Function function = nullptr;
   EXPECT_EQ(driver.cuModuleGetFunction(&function, module, "add_one"), errorNotFound);
@@ -253,7 +259,8 @@ TEST_F(Driver, LaunchesWithinTheLimitsOfTheDevice) {
             errorLaunchOutOfResources);
   ASSERT_EQ(launchShape({4, 1, 1}, {blockSize, 1, 1}), success);
   EXPECT_EQ(download(y, 256, nullptr), std::vector<float>(256, 2.0f));
-  EXPECT_ERROR(launchShape({1, 2, 1}, {blockSize, 1, 1}), "one dimension");
+  EXPECT_ERROR(launchShape({1, 2, 1}, {blockSize, 1, 1}),
+               "is launched with a grid or blocks of more than one dimension");
 }
 
 TEST_F(Driver, GivesSharedMemoryOnWish) {

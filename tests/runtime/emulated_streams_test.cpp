@@ -273,13 +273,14 @@ TEST_F(Order, CopiesWhatWasNeverWritten) {
   ASSERT_EQ(driver.cuMemcpyDtoDAsync(at(second), at(fresh), bytes, compute), success);
   synchronise(compute);
   toHost(host, second, compute);
-  EXPECT_ERROR(driver.cuStreamSynchronize(compute), "reads byte 255 of its allocation");
+  EXPECT_ERROR(driver.cuStreamSynchronize(compute),
+               "copy to the host: its load of 256 bytes reads byte 255 of its allocation");
 }
 
 TEST_F(Order, CopiesOntoItself) {
   float *both = upload(std::vector<float>(2 * blockSize, 1.0f));
   ASSERT_EQ(driver.cuMemcpyDtoDAsync(at(both + 1), at(both), bytes, compute), success);
-  EXPECT_ERROR(driver.cuStreamSynchronize(compute), "source and target overlap");
+  EXPECT_ERROR(driver.cuStreamSynchronize(compute), "its source and target overlap");
 }
 
 TEST_F(Order, FreeingWaitsForAllWork) {
@@ -496,7 +497,7 @@ TEST_F(Capture, ReplaysOnlyWhatIsStillThere) {
   GraphExec exec = instantiate(graph);
   ASSERT_EQ(driver.cuMemFree(at(z)), success);
   ASSERT_EQ(driver.cuGraphLaunch(exec, compute), success);
-  EXPECT_ERROR(driver.cuStreamSynchronize(compute), "was freed");
+  EXPECT_ERROR(driver.cuStreamSynchronize(compute), "its source or target was freed");
   start(1);
   begin();
   toHost(host, x, compute);
@@ -511,6 +512,15 @@ TEST_F(Capture, ReplaysOnlyWhatIsStillThere) {
   exec = instantiate(graph);
   ASSERT_EQ(driver.cuMemFreeHost(host), success);
   EXPECT_ERROR(driver.cuGraphLaunch(exec, compute), "its source was freed");
+  start(1);
+  begin();
+  toDevice(x, host, compute);
+  ASSERT_EQ(end(&graph), success);
+  exec = instantiate(graph);
+  ASSERT_EQ(driver.cuMemFree(at(x)), success);
+  ASSERT_EQ(driver.cuGraphLaunch(exec, compute), success);
+  EXPECT_ERROR(driver.cuStreamSynchronize(compute),
+               "copy to the device: its store of 256 bytes is to memory that was freed");
 }
 
 } // namespace

@@ -82,10 +82,11 @@ TEST_F(PayloadTest, RefusesWhatIsNoExecutable) {
   EXPECT_ERROR(Payload::open(folder.path), "is not a regular file");
   EXPECT_ERROR(Payload::open("/dev/zero"), "is not a regular file");
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "has no compiled code", errorFor(""));
+  EXPECT_ERROR(Payload::open(modelPath("NoQuery")), "NoQuery.so: is not a training executable");
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "no x86-64 shared object",
                       errorFor(std::string(5000, 'x')));
   // This test itself: a program, but none of ours.
-  EXPECT_ERROR(Payload::open("/proc/self/exe"), "cannot be loaded");
+  EXPECT_ERROR(Payload::open("/proc/self/exe"), "its compiled code cannot be loaded");
 }
 
 TEST_F(PayloadTest, RefusesEveryTruncation) {
@@ -114,14 +115,19 @@ TEST_F(PayloadTest, RefusesWrongTrailers) {
     }
   executable.trailer = good;
   executable.trailer.version = 2;
-  EXPECT_PRED_FORMAT2(testing::IsSubstring, "another version",
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "was made by another version of halfstep",
+                      errorFor(executable.withTrailer(body)));
+  executable.trailer = good;
+  executable.trailer.weightsOffset = UINT64_MAX - 4095;
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "its payload lies outside the file",
                       errorFor(executable.withTrailer(body)));
 }
 
 TEST_F(PayloadTest, RefusesDamagedCode) {
   Executable executable;
   executable.artefact.resize(executable.artefact.size() / 2);
-  EXPECT_PRED_FORMAT2(testing::IsSubstring, "cut short", errorFor(executable.bytes()));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "its compiled code is cut short",
+                      errorFor(executable.bytes()));
   executable.artefact = "";
   EXPECT_PRED_FORMAT2(testing::IsSubstring, "no compiled code", errorFor(executable.bytes()));
 }

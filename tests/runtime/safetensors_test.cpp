@@ -71,6 +71,8 @@ TEST(Safetensors, NoPrefixOfAFileIsAFile) {
   for (size_t length = 0; length < file.size(); ++length)
     EXPECT_NE(parseError(file.substr(0, length)), "") << length;
   EXPECT_NE(parseError(file + "x"), "");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "is too short for a safetensors header",
+                      parseError(file.substr(0, 7)));
 }
 
 // Whatever one byte of the header becomes, the result is an error or a file whose tensors all lie
@@ -104,10 +106,10 @@ TEST(Safetensors, SaysWhatIsWrong) {
   EXPECT_EQ(parseError(fileFromHeader(oneTensor, 8)), "");
   EXPECT_EQ(parseError(fileFromHeader("{}")), "");
 
-  expect("", 0, "not a JSON object");
-  expect("[]", 0, "not a JSON object");
-  expect("{\"a\":", 0, "not a JSON object");
-  expect("{\"\xff\":1}", 0, "not a JSON object");
+  expect("", 0, "its header is not a JSON object");
+  expect("[]", 0, "its header is not a JSON object");
+  expect("{\"a\":", 0, "its header is not a JSON object");
+  expect("{\"\xff\":1}", 0, "its header is not a JSON object");
   expect(R"({"__metadata__":[]})", 0, "metadata is not a JSON object");
   expect(R"({"__metadata__":{"k":1}})", 0, "metadata \"k\" is not a string");
   expect(R"({"a":1})", 0, "tensor \"a\": has no valid dtype");
@@ -115,21 +117,24 @@ TEST(Safetensors, SaysWhatIsWrong) {
   expect(R"({"a":{"dtype":"F32","shape":[2.5],"data_offsets":[0,8]}})", 8, "has no valid dtype");
   expect(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", 8, "has no valid dtype");
   expect(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,1e30]}})", 8, "has no valid dtype");
-  expect(R"({"a":{"dtype":"F31","shape":[2],"data_offsets":[0,8]}})", 8, "unknown type \"F31\"");
+  expect(R"({"a":{"dtype":"F31","shape":[2],"data_offsets":[0,8]}})", 8,
+         "tensor \"a\" has the unknown type \"F31\"");
   expect(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8,
          "has 8 bytes, F32[3] takes 12");
-  expect(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8, "lies outside");
-  expect(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 8, "lies outside");
+  expect(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8,
+         "lies outside the file: it ends at byte ");
+  expect(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 8,
+         "lies outside the file: it ends at byte ");
   // 2^62 elements of 4 bytes wrap around to no bytes at all.
   expect(R"({"a":{"dtype":"F32","shape":[4611686018427387904],"data_offsets":[0,0]}})", 0,
-         "too large");
+         "has a shape too large to be true");
   expect(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0,
-         "too large");
+         "has a shape too large to be true");
   expect(R"({"a":{"dtype":"F32","shape":[18446744073709551615,0],"data_offsets":[0,0]}})", 0,
-         "too large");
+         "has a shape too large to be true");
   expect(R"({"a":{"dtype":"I8","shape":[4],"data_offsets":[0,4]},
              "b":{"dtype":"I8","shape":[4],"data_offsets":[2,6]}})",
-         6, "\"b\": overlaps");
+         6, "\"b\": overlaps another tensor");
   expect(R"({"a":{"dtype":"I8","shape":[4],"data_offsets":[0,4]},
              "b":{"dtype":"I8","shape":[2],"data_offsets":[6,8]}})",
          8, "\"b\": has unused bytes");
@@ -141,7 +146,7 @@ TEST(Safetensors, SaysWhatIsWrong) {
   std::string huge = fileFromHeader(oneTensor, 8);
   for (uint64_t length : {uint64_t(huge.size()), uint64_t(1) << 40, UINT64_MAX}) {
     memcpy(huge.data(), &length, 8);
-    EXPECT_PRED_FORMAT2(testing::IsSubstring, "announces a header", parseError(huge));
+    EXPECT_PRED_FORMAT2(testing::IsSubstring, "announces a header of ", parseError(huge));
   }
 }
 

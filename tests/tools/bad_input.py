@@ -50,6 +50,18 @@ def make_files(folder):
     labels[1000] = 10
     numpy.save(folder / "classes.npy", labels)
 
+    halfstep(*f"compile {MLP} {RECIPE} --dump-phases dumps -o dumped".split(), cwd=folder)
+    dump = (folder / "dumps" / "03-precision.mlir").read_text()
+    for name, pattern, text in (
+            ("no_recipe", r'halfstep\.recipe = "(?:[^"\\]|\\.)*", ', ""),
+            ("no_source", r'halfstep\.source = "[^"]*"', 'halfstep.other = ""'),
+            ("other_graph", r'(halfstep\.graph_hash = ")[^"]*', r"\1other")):
+        edited, count = re.subn(pattern, text, dump)
+        assert count == 1, name
+        (folder / f"{name}.mlir").write_text(edited)
+    shutil.move(folder / "dumps" / "05-kernels.mlir", folder / "kernels.mlir")
+    shutil.rmtree(folder / "dumps")
+
     def train(model, recipe, x, label, checkpoint):
         halfstep(*f"train {model} {recipe} --steps 1 --data x={x} --data label={label} "
                  f"--save {checkpoint}".split(), cwd=folder)
@@ -65,9 +77,12 @@ def make_files(folder):
 
 
 def make_models(folder):
-    def save(name, shape, nodes, initializers):
+    def save(name, shape, nodes, initializers, **others):
+        inputs = {"x": shape, **others} if shape else others
         graph = helper.make_graph(
-            nodes, "graph", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+            nodes, "graph",
+            [helper.make_tensor_value_info(each, TensorProto.FLOAT, sizes)
+             for each, sizes in inputs.items()],
             [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], initializers)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         (folder / name).write_bytes(model.SerializeToString())
@@ -85,6 +100,12 @@ def make_models(folder):
           helper.make_node("Add", ["x", "halfstep/positions"], ["z"], "shift"),
           helper.make_node("MatMul", ["z", "weight"], ["y"], "product")], [weight, *numbers])
     save("zero.onnx", ["batch", 0], [product], [weight])
+    save("scalar.onnx", ["batch", 10],
+         [helper.make_node("ReduceMean", ["x"], ["y"], "mean", keepdims=0)], [])
+    save("constant.onnx", None, [helper.make_node("Relu", ["weight"], ["y"], "relu")], [weight])
+    save("lengths.onnx", [4, 10],
+         [helper.make_node("ReduceSum", ["z"], ["s"], "sum"),
+          helper.make_node("Add", ["x", "s"], ["y"], "add")], [], z=[8, 10])
     save("negative.onnx", ["batch", -3], [product], [weight])
 
     def external(location):
