@@ -2,6 +2,7 @@
 
 #include "passes/Pipeline.h"
 #include "passes/Passes.h"
+#include "passes/Reproducer.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -152,7 +153,7 @@ LogicalResult halfstep::runPhases(ModuleOp module, const Recipe &recipe, Phase l
       continue;
     PassManager pm(module.getContext());
     buildPhase(pm, phase, recipe);
-    if (failed(pm.run(module)))
+    if (failed(runReproducibly(pm, module)))
       return failure();
     module->setAttr(table::attr::kPhase, StringAttr::get(module.getContext(), phase.name));
     if (observe)
