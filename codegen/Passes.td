@@ -12,6 +12,10 @@ include "mlir/Pass/PassBase.td"
 
 def SplitReductionsPass : Pass<"split-reductions", "::mlir::ModuleOp"> {
   let summary = "Cut groups with long reductions in two";
+  let description = [{
+    The first is `partial`: it has a result for each chunk of the reduction's tree. The second combines
+    them and does what the group does with the result. Each runs on all threads.
+  }];
 }
 
 def EmitCpuKernelsPass : Pass<"emit-cpu-kernels", "::mlir::ModuleOp"> {
@@ -26,6 +30,10 @@ def EmitCpuKernelsPass : Pass<"emit-cpu-kernels", "::mlir::ModuleOp"> {
 
 def LowerKernelsPass : Pass<"lower-kernels", "::mlir::ModuleOp"> {
   let summary = "Lower emitted kernels to the LLVM dialect";
+  let description = [{
+    Elementary functions of f32 become polynomials (`codegen/MathPolynomials.cpp`), those of f64 calls
+    of the C library.
+  }];
   let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::LLVM::LLVMDialect"];
 }
 

@@ -144,6 +144,7 @@ def MapOp : Op<Train_Dialect, "map", [Pure, NotDifferentiable,
 }
 def YieldOp : Op<Train_Dialect, "yield", [Pure, Terminator,
                                           ParentOneOf<["::halfstep::train::MapOp"]>]> {
+  let summary = "the values of a map's results";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }

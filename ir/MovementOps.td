@@ -8,6 +8,7 @@
 include "ir/OpBase.td"
 
 def ReshapeOp : Train_Op<"reshape", (ins AnyStaticShapeTensor:$x), (ins DenseI64ArrayAttr:$sizes)> {
+  let summary = "the same elements, row-major, as a tensor of `sizes`";
   let category = Widest;
   let shape = [{e.reshape(x, adaptor.getSizes())}];
   let grad = [{reshape(dy, x)}];
@@ -36,6 +37,13 @@ defvar PlaceAttributes = (ins DenseI64ArrayAttr:$offsets, DenseI64ArrayAttr:$str
 
 def SliceOp : Train_Op<"slice", (ins AnyStaticShapeTensor:$x), PlaceAttributes> {
   let summary = "the part of x, of `sizes`, that lies at offsets and strides";
+  let description = [{
+    ```mlir
+    // the last two elements, backwards
+    %y = train.slice %x {offsets = array<i64: 3>, strides = array<i64: -1>, sizes = array<i64: 2>}
+        : (tensor<4xf32>) -> tensor<2xf32>
+    ```
+  }];
   let category = Widest;
   let shape = [{e.slice(x, placeOf(adaptor), adaptor.getSizes())}];
   let grad = [{pad(dy, constant(dy, 0.0), placeOf(*this), x.sizes())}];
@@ -44,6 +52,13 @@ def SliceOp : Train_Op<"slice", (ins AnyStaticShapeTensor:$x), PlaceAttributes> 
 def PadOp : Train_Op<"pad", (ins AnyStaticShapeTensor:$x, AnyStaticShapeTensor:$value),
                      PlaceAttributes> {
   let summary = "a tensor of `sizes` with x at offsets and strides, and the scalar value elsewhere";
+  let description = [{
+    ```mlir
+    // value, x0, value, x1
+    %y = train.pad %x, %value {offsets = array<i64: 1>, strides = array<i64: 2>, sizes = array<i64: 4>}
+        : (tensor<2xf32>, tensor<f32>) -> tensor<4xf32>
+    ```
+  }];
   let category = Widest;
   let shape = [{e.pad(x, value, placeOf(adaptor), adaptor.getSizes())}];
   let grad = [{slice(dy, placeOf(*this), x.sizes()), paddingGradient(x, dy, placeOf(*this))}];

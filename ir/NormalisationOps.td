@@ -13,10 +13,12 @@ class Softmax<string mnemonic>
 }
 
 def SoftmaxOp : Softmax<"softmax"> {
+  let summary = "the share of exp(x) in its sum along `axis`, shifted by the maximum";
   let grad = [{y * (dy - sum(dy * y, {int64_t(getAxis())}))}];
   let expansion = [{softmax(x, getAxis())}];
 }
 def LogSoftmaxOp : Softmax<"log_softmax"> {
+  let summary = "the logarithm of softmax along `axis`";
   let grad = [{dy - exp(y) * sum(dy, {int64_t(getAxis())})}];
   let expansion = [{logSoftmax(x, getAxis())}];
 }

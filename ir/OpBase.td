@@ -84,6 +84,11 @@ class Train_Op<string mnemonic, dag operands_, dag attributes_ = (ins), bit diff
   code shape = "";
   code elementType = "::mlir::getElementTypeOrSelf(adaptor.getOperands()[0].getType())";
   code grad = "";
+  // What the reference says of an op without a description.
+  code formula = "";
+  let description = !if(!and(!empty(formula), !empty(grad)), "", "```\n" #
+                        !if(!empty(formula), "", "y = " # formula # "\n") #
+                        !if(!empty(grad), "", "gradient: " # grad # "\n") # "```\n");
 
   let arguments = !con(operands_, attributes_);
   let results = (outs AnyStaticShapeTensor:$y);
@@ -118,6 +123,7 @@ class Elementwise<string mnemonic, dag operands_, dag attributes_ = (ins), bit d
     : Train_Op<mnemonic, operands_, attributes_, differentiable,
                traits # [DeclareOpInterfaceMethods<ScalarOpInterface>]> {
   code body = "";
+  let formula = body;
   let category = Widest;
   let gradientDefinition = !if(!empty(grad), "",
     "::llvm::SmallVector<::halfstep::train::Expr> "
@@ -147,6 +153,7 @@ class Composite<string mnemonic, dag operands_, dag attributes_ = (ins), bit dif
     : Train_Op<mnemonic, operands_, attributes_, differentiable,
                [DeclareOpInterfaceMethods<ExpansionOpInterface>]> {
   code expansion = "";
+  let formula = expansion;
   let formulaDefinition = !if(!empty(expansion), "",
     "::halfstep::train::Expr $cppClass::expand(::halfstep::train::ExprBuilder &e) {\n  " #
     Locals<operands_, "e(getOperation()->getOperand($i))">.text #

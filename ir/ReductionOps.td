@@ -16,17 +16,20 @@ class Reduction<string mnemonic>
 }
 
 def SumOp : Reduction<"sum"> {
+  let summary = "the sum over `axes`";
   let category = Full;
   let kind = "Add";
   let grad = [{broadcast(dy, x)}];
 }
 // Ties share the adjoint evenly (PyTorch's amax); the count is a sum, hence never 16 bits wide.
 def MaxOp : Reduction<"max"> {
+  let summary = "the largest number over `axes`; NaN if there is one";
   let category = Widest;
   let kind = "Max";
   let grad = [{extremumGradient(x, y, dy, getAxes())}];
 }
 def MinOp : Reduction<"min"> {
+  let summary = "the smallest number over `axes`; NaN if there is one";
   let category = Widest;
   let kind = "Min";
   let grad = [{extremumGradient(x, y, dy, getAxes())}];
@@ -37,6 +40,7 @@ class ReductionFormula<string mnemonic>
 }
 
 def MeanOp : ReductionFormula<"mean"> {
+  let summary = "the mean over `axes`";
   let category = Widest;
   let grad = [{broadcast(dy / elementCount(x, getAxes()), x)}];
   let expansion = [{sum(x, getAxes()) / elementCount(x, getAxes())}];
@@ -49,6 +53,7 @@ def NormOp : ReductionFormula<"norm"> {
   let expansion = [{sqrt(sum(x * x, getAxes()))}];
 }
 def LogSumExpOp : ReductionFormula<"log_sum_exp"> {
+  let summary = "log(sum(exp(x))), shifted by the maximum";
   let category = Full;
   // Not exp(x - y): a y that was rounded to 16 bits is no exponent.
   let grad = [{dy * exp(x - logSumExp(x, getAxes()))}];

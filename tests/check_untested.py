@@ -207,24 +207,36 @@ def untested_messages(root, tests):
     print(f"{len(messages)} messages")
 
 
+def passes(root):
+    """Pairs of a file and the name of a pass that it defines."""
+    for path in sorted(root.glob("*/Passes.td")):
+        for name in re.findall(r'^def \w+ : \w*Pass<"([\w-]+)"', path.read_text(), re.M):
+            yield path, name
+
+
+def ops(root):
+    """Pairs of a file and the name of an op that it defines."""
+    dialects = {"KernelOps.td": "kernel", "TableOps.td": "table"}
+    for path in sorted((root / "ir").glob("*Ops.td")):
+        text = path.read_text()
+        for name in re.findall(r'^def \w+Op\s*: \w+<(?:\w+_Dialect, )?"(\w+)"', text, re.M):
+            yield path, f"{dialects.get(path.name, 'train')}.{name}"
+
+
 def untested_passes(root, tests):
     runs_of = "\n".join(line for path in tests if path.suffix in (".mlir", ".test")
                         for line in path.read_text().splitlines() if "RUN:" in line)
-    for path in sorted(root.glob("*/Passes.td")):
-        for name in re.findall(r'^def \w+ : \w*Pass<"([\w-]+)"', path.read_text(), re.M):
-            if not re.search(rf"--?{name}\b", runs_of):
-                yield f"{path.relative_to(root)}: untested pass: {name}"
+    for path, name in passes(root):
+        if not re.search(rf"--?{name}\b", runs_of):
+            yield f"{path.relative_to(root)}: untested pass: {name}"
 
 
 def untested_ops(root, tests):
     text = "\n".join(path.read_text() for path in tests if path.suffix in (".mlir", ".cpp", ".h"))
     samples = "\n".join(path.read_text() for path in tests if path.parent.name == "gradients")
-    dialects = {"KernelOps.td": "kernel", "TableOps.td": "table"}
-    for path in sorted((root / "ir").glob("*Ops.td")):
-        dialect = dialects.get(path.name, "train")
-        for name in re.findall(r'^def \w+Op : \w+<(?:\w+_Dialect, )?"(\w+)"', path.read_text(), re.M):
-            if not re.search(rf"\b{dialect}\.{name}\b", text) and f'"{name}"' not in samples:
-                yield f"{path.relative_to(root)}: untested op: {dialect}.{name}"
+    for path, name in ops(root):
+        if not re.search(rf"\b{name}\b", text) and f'"{name.split(".")[1]}"' not in samples:
+            yield f"{path.relative_to(root)}: untested op: {name}"
 
 
 def main():
