@@ -95,6 +95,7 @@ def is_argument(stream, at):
 
 
 def words(text):
+    """Without numbers, signs and single letters, which tests write in other ways."""
     return tuple(re.findall(r"[A-Za-z]{2,}(?:'[a-z]+)?", text))
 
 

@@ -4,6 +4,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "passes/Pipeline.h"
 #include "passes/Reproducer.h"
 #include <filesystem>
 #include <fstream>
@@ -119,6 +121,37 @@ TEST_F(ReproducerTest, IsNotWrittenWhereNothingCanBe) {
   setenv("TMPDIR", "/nowhere", 1);
   EXPECT_FALSE(runBody([](ModuleOp) { return false; }));
   EXPECT_EQ(notes, "a file to reproduce it cannot be made: No such file or directory\n");
+}
+
+/// A reproducer names the passes with their options, so these have to survive as text.
+TEST_F(PassTest, PhasesAreReadBackFromText) {
+  Recipe recipe;
+  recipe.loss = "cross-entropy:label_smoothing=0.1,ignore_index=-100";
+  recipe.optimizer = "adamw:lr=1e-3,betas=0.9:0.95";
+  recipe.schedule = "cosine:t_max=9,unit=epoch";
+  recipe.precision = "half-grad";
+  recipe.pin = {"head/.*=fp32", "^fc(1|2)$=bf16"};
+  recipe.train = {"block[0-3]", "head"};
+  recipe.freeze = {".*bias"};
+  recipe.inputType = {"x=fp16"};
+  recipe.lossScale = "dynamic:growth_interval=5";
+  recipe.clipNorm = 0.5;
+  recipe.accumulate = 4;
+  for (const PhaseInfo &phase : phases()) {
+    if (!phase.build)
+      continue;
+    auto textOf = [](OpPassManager &pm) {
+      std::string text;
+      llvm::raw_string_ostream os(text);
+      pm.printAsTextualPipeline(os);
+      return text;
+    };
+    OpPassManager built("builtin.module");
+    phase.build(built, recipe);
+    FailureOr<OpPassManager> read = parsePassPipeline(textOf(built));
+    ASSERT_TRUE(succeeded(read)) << textOf(built);
+    EXPECT_EQ(textOf(*read), textOf(built));
+  }
 }
 
 } // namespace
