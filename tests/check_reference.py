@@ -29,7 +29,7 @@ def main():
     root, reference = map(pathlib.Path, sys.argv[1:])
     found = sections(reference)
     names = [*ops(root), *passes(root)]
-    faults = [f"{path.relative_to(root)}: {name} has no {'description' if name in found else 'page'}"
+    faults = [f"{path.relative_to(root)}: {name} has no description"
               for path, name in names if not found.get(name)]
     print("\n".join(faults) or f"{len(names)} ops and passes are described")
     return 1 if faults else 0

@@ -1,12 +1,12 @@
 """Lists the passes, ops and messages of the tree that no test mentions.
 
-A pass is tested where a RUN line of the lit suites names it; an op where a test holds `dialect.op`, or
-its name in quotes in the samples of tests/gradients.
+A pass is tested where a RUN line of the lit suites names it; an op where a test holds `dialect.op`,
+or its name in quotes in the samples of tests/gradients.
 
 A message is tested where an expected text quotes it. Its fixed text is what the literals of one
-statement hold; `"the size is " + n + ", not 4"` has two pieces. A test quotes the message if one of its
-own texts (a literal, an `expected-error`, a CHECK line) holds three successive words of a piece, or
-the whole of a shorter one, that no other message has. A message that has no such mark of its own is
+statement hold; `"the size is " + n + ", not 4"` has two pieces. A test quotes the message if one of
+its own texts (a literal, an `expected-error`, a CHECK line) holds three successive words of a piece,
+or the whole of a shorter one, that no other message has. A message that has no such mark of its own is
 quoted if a text holds all its pieces in order.
 
 Messages of the same text count as one, wherever they are. Those of OUT_OF_REACH are left out.
@@ -30,21 +30,22 @@ TOKEN = re.compile(r"""(?P<comment>//[^\n]*|/\*.*?\*/)
     |(?P<sign><<|->|::|[^\s])""", re.S | re.X)
 # What makes a message of the literals behind it, up to the end of the statement.
 SAYS = re.compile(r"(emit(Op)?Error|emitWarning|createStringError|\w*[eE]rror|fail|reject|malformed"
-                  r"|damaged|broken(Promise)?|fault|guarded|report_fatal_error|diag(nostic)?|problem"
-                  r"|return|add)$")
+                  r"|damaged|broken(Promise)?|fault|guarded|report_fatal_error|diag(nostic)?"
+                  r"|problem|return|add)$")
 # What adds a line below a message: where to look, and the way out.
 BELOW = {"help", "detail", "attachNote"}
 DIRECTIVE = re.compile(r"^\s*(?://|#|;)\s*[A-Z][A-Z0-9_-]*(?:\{LITERAL\})?\s*:(.*)")
 EXPECTED = re.compile(r"expected-(?:error|warning|note|remark)(?:-re)?\s*(?:@\S+)?\s*\{\{(.*?)\}\}")
 # The parts of a regular expression or a CHECK line that stand for any text.
-WILD = re.compile(r"\{\{.*?\}\}|\[\[.*?\]\]|\(\?:|\.[*+]|\[[^]]*\][*+]|\(\.\*.*?\)|\\[dswSW][*+]?|\\?\n|\\n|%\w+")
+WILD = re.compile(r"\{\{.*?\}\}|\[\[.*?\]\]|\(\?:|\.[*+]|\[[^]]*\][*+]|\(\.\*.*?\)"
+                  r"|\\[dswSW][*+]?|\\?\n|\\n|%\w+")
 
 # What no test can make happen: the fixed text, and why.
 OUT_OF_REACH = {
     "would be larger than 2 GiB": "a model that grows beyond 2 GiB while it is exported",
     "this machine's CPU lacks AVX2": "a CPU without AVX2",
-    "the linker ld.lld-19 is not there": "a machine without the linker that this build was made with",
-    ", which onnx's shape inference contradicts: ": "an import rule with a fault that nobody knows of",
+    "the linker ld.lld-19 is not there": "a machine without the linker of this build",
+    ", which onnx's shape inference contradicts: ": "an unknown fault of an import rule",
 }
 
 Message = collections.namedtuple("Message", "path line pieces")
@@ -90,8 +91,9 @@ def skip_call(stream, at):
 
 
 def is_argument(stream, at):
-    """Whether the literal is the name of an attribute or option that a call inside a message reads."""
-    return stream[at - 1][1] == "(" and stream[at - 2][0] == "word" and not SAYS.match(stream[at - 2][1])
+    """Whether the literal names an attribute or option that a call inside a message reads."""
+    kind, name, _ = stream[at - 2]
+    return stream[at - 1][1] == "(" and kind == "word" and not SAYS.match(name)
 
 
 def words(text):

@@ -51,7 +51,8 @@ const Refusal kOptions[] = {
      "--schedule: schedule cosine: unit must be step or epoch (got year)"},
     {"LossScale", "phase-grad{loss=mse},build-step{optimizer=sgd loss-scale=static}",
      "--loss-scale: 'static' is neither dynamic, none nor a number"},
-    {"Accumulate", "phase-grad{loss=mse},build-step{optimizer=sgd accumulate=0}", "--accumulate must be at least 1"},
+    {"Accumulate", "phase-grad{loss=mse},build-step{optimizer=sgd accumulate=0}",
+     "--accumulate must be at least 1"},
     {"Rounding", "phase-grad{loss=mse},build-step{optimizer=sgd rounding=up}",
      "--rounding must be nearest or stochastic, not 'up'"},
 };

@@ -96,7 +96,8 @@ def make_models(folder):
                for name, number in (("from", 0), ("to", 10), ("by", 1))]
     save("reserved.onnx", ["batch", 10],
          [helper.make_node("Range", ["from", "to", "by"], ["numbers"], "range"),
-          helper.make_node("Cast", ["numbers"], ["halfstep/positions"], "cast", to=TensorProto.FLOAT),
+          helper.make_node("Cast", ["numbers"], ["halfstep/positions"], "cast",
+                           to=TensorProto.FLOAT),
           helper.make_node("Add", ["x", "halfstep/positions"], ["z"], "shift"),
           helper.make_node("MatMul", ["z", "weight"], ["y"], "product")], [weight, *numbers])
     save("zero.onnx", ["batch", 0], [product], [weight])

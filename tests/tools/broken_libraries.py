@@ -22,13 +22,15 @@ STUBS = pathlib.Path(sys.argv.pop(1))
 # (folder of the stub, what the program says)
 CASES = [
     ("dnnl_incomplete",
-     "libdnnl.so.3: the plan has work for oneDNN 3, which cannot be loaded\n  it is not complete\n"),
+     "libdnnl.so.3: the plan has work for oneDNN 3, which cannot be loaded\n"
+     "  it is not complete\n"),
     ("dnnl_engine_create", "libdnnl.so.3: oneDNN has no CPU engine\n"),
     ("dnnl_stream_create", "libdnnl.so.3: oneDNN cannot create a stream\n"),
     ("dnnl_matmul_primitive_desc_create",
      "oneDNN has no product of F32 and F32 into F32 on this CPU\n"),
     ("dnnl_primitive_create", "oneDNN cannot create a matrix product\n"),
-    ("cuda_incomplete", "CUDA: the driver lacks cuInit\nhelp: it has to be of CUDA 11.8 or newer\n"),
+    ("cuda_incomplete",
+     "CUDA: the driver lacks cuInit\nhelp: it has to be of CUDA 11.8 or newer\n"),
 ]
 
 

@@ -41,8 +41,8 @@ class DumpsTest(unittest.TestCase):
                 folder = pathlib.Path(temporary) / name
                 folder.mkdir()
                 program = Program(name, folder)
-                halfstep("inspect", program.model, *program.recipe(), *PRECISION, "--phase", "memory",
-                         "--dump-phases", folder / "dumps")
+                halfstep("inspect", program.model, *program.recipe(), *PRECISION,
+                         "--phase", "memory", "--dump-phases", folder / "dumps")
                 dumps = {phase: folder / "dumps" / f"0{number}-{phase}.mlir"
                          for number, phase in enumerate(PHASES, 1)}
                 self.check(name, {phase: path.read_text() for phase, path in dumps.items()}, folder)

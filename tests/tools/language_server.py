@@ -105,7 +105,8 @@ class LanguageServerTest(unittest.TestCase):
         document, diagnostics = self.open("broken.mlir", broken)
         self.assertEqual(len(diagnostics), 1)
         self.assertIn("train.rely", diagnostics[0]["message"])
-        self.assertEqual(diagnostics[0]["range"]["start"]["line"], place(broken, "train.rely")["line"])
+        self.assertEqual(diagnostics[0]["range"]["start"]["line"],
+                         place(broken, "train.rely")["line"])
         self.client.notify("textDocument/didChange", textDocument={**document, "version": 2},
                            contentChanges=[{"text": text}])
         self.assertEqual(self.client.diagnostics(), [])
@@ -131,11 +132,12 @@ class LanguageServerTest(unittest.TestCase):
         use = place(text, "table.launch @")
         use["character"] += len("table.launch @")
         kernel = text.split("table.launch @", 1)[1].split("(")[0]
-        [found] = self.client.request("textDocument/definition", textDocument=document, position=use)
+        definition = next(d for d in (f"kernel.group @{kernel}", f"kernel.contract @{kernel}")
+                          if d in text)
+        [found] = self.client.request("textDocument/definition", textDocument=document,
+                                      position=use)
         self.assertEqual(found["uri"], document["uri"])
-        self.assertEqual(found["range"]["start"]["line"],
-                         place(text, f"kernel.group @{kernel}" if f"kernel.group @{kernel}" in text
-                               else f"kernel.contract @{kernel}")["line"])
+        self.assertEqual(found["range"]["start"]["line"], place(text, definition)["line"])
 
 
 if __name__ == "__main__":
