@@ -27,6 +27,13 @@ std::string halfstep::nodeName(Location location) {
 
 std::string halfstep::nodeNames(Location location) { return llvm::join(namesIn(location), ", "); }
 
+std::vector<std::string> halfstep::nodeNameList(Location location) {
+  std::vector<std::string> names;
+  for (StringRef name : namesIn(location))
+    names.push_back(name.str());
+  return names;
+}
+
 std::string halfstep::typeText(RankedTensorType type) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -1,19 +1,21 @@
 //===- Inspect.cpp - halfstep inspect -------------------------------------===//
 //
 // Without --phase: what the model holds and how to compile it. With one: the module after that
-// phase, or what is to be known of it.
+// phase, or what is to be known of it. As HTML: everything up to that phase, or all.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/RunOptions.h"
 #include "runtime/Suggestion.h"
 #include "tools/Commands.h"
+#include "tools/HtmlReport.h"
 #include "tools/LoadedModel.h"
 #include "tools/MemorySummary.h"
 #include "tools/ModelSummary.h"
 #include "tools/PrecisionReport.h"
 #include "tools/ProfileReport.h"
 
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -58,6 +60,35 @@ static int printEmitted(Compilation &compilation, llvm::StringRef format) {
   return 0;
 }
 
+/// All phases up to `last`, those that a parsed module has behind it left out.
+static int printHtml(Compilation &compilation, Phase last, unsigned threads) {
+  HtmlReport report(llvm::sys::path::filename(compilation.name()).str(),
+                    compilation.recipe().toJson());
+  report.addPhase(*finishedPhase(compilation.module()), compilation.module());
+  for (const PhaseInfo &each : phases()) {
+    if (each.phase <= *finishedPhase(compilation.module()) || each.phase > last ||
+        each.phase == Phase::Emit)
+      continue;
+    if (failed(compilation.advance(each.phase)))
+      return compilation.exitCode();
+    report.addPhase(each.phase, compilation.module());
+  }
+  if (last >= Phase::Memory)
+    report.setMemory(MemoryReport::of(compilation.module(), threads).toJson());
+  if (last == Phase::Emit) {
+    codegen::Target target = targetOf(compilation.recipe());
+    FailureOr<codegen::Profile> profile = codegen::profile(compilation.module(), target);
+    if (failed(profile))
+      return compilation.exitCode();
+    std::string json;
+    llvm::raw_string_ostream os(json);
+    printProfileJson(*profile, target, os);
+    report.setProfile(std::move(json));
+  }
+  report.print(llvm::outs());
+  return 0;
+}
+
 static int inspectPhase(Compilation &compilation, Phase phase, llvm::StringRef format,
                         unsigned threads) {
   if (failed(compilation.load()))
@@ -67,7 +98,11 @@ static int inspectPhase(Compilation &compilation, Phase phase, llvm::StringRef f
                                                  ": it has finished " + info(*finished).name.str())
         .help("inspect the module that --dump-phases wrote after that phase, or the model")
         .exitWith(2);
-  if (failed(compilation.checkTrains(phase)) || failed(compilation.advance(phase)))
+  if (failed(compilation.checkTrains(phase)))
+    return compilation.exitCode();
+  if (format == "html")
+    return printHtml(compilation, phase, threads);
+  if (failed(compilation.advance(phase)))
     return compilation.exitCode();
   llvm::raw_ostream &os = llvm::outs();
   ModuleOp module = compilation.module();
@@ -128,7 +163,7 @@ int inspectCommand(int argc, char **argv) {
   command.addForwardOptions(options);
   command.addTrainingOptions(options);
   command.add_option("--phase", phaseName, llvm::join(phaseNames(), ", "))->type_name("PHASE");
-  command.addChoice("--format", format, "format", {"text", "mlir", "json"});
+  command.addChoice("--format", format, "format", {"text", "mlir", "json", "html"});
   runtime::addThreads(command, threads);
   if (std::optional<int> answered = command.parse(argc, argv))
     return *answered;
@@ -140,6 +175,8 @@ int inspectCommand(int argc, char **argv) {
     throw runtime::Error("--format", "mlir is the form of a phase's result")
         .help("add --phase PHASE")
         .exitWith(2);
+  if (!phase && format == "html")
+    phase = Phase::Emit;
   if (!phase)
     return inspectModel(options, format);
   Compilation compilation(options, /*quiet=*/false);

@@ -1,0 +1,294 @@
+'use strict';
+
+// graph.js - The drawing: lanes of scopes and nodes, of which only what is in sight is in the page.
+
+const svg = byId('canvas'), world = byId('world');
+
+/** `open` remembers scopes by id, across phases; `chosen` is an item, `linked` are nodes. */
+const graph = {lanes: [], items: new Map(), open: new Map(), chosen: null, linked: new Set(),
+               scale: 1, x: 0, y: 0, size: {w: 1, h: 1}, phase: null};
+
+const smallestScale = 0.16, largestScale = 2.5;
+const startBudget = 36;      // shown items of a lane before anybody opened a scope
+const textScale = 0.4;       // below it, names are not drawn
+const legibleScale = 0.62;   // below it, they are hard to read
+const mostEdges = 1500;
+
+//===----------------------------------------------------------------------===//
+// Lanes
+//===----------------------------------------------------------------------===//
+
+/** Shows these lanes of a phase: [title, function, pass]. */
+function showLanes(phase, lanes) {
+  graph.phase = phase;
+  graph.items.clear();
+  graph.lanes = lanes.map(([title, each, pass], number) => {
+    const isInput = node => number === 0 && node.pass === 'argument' && !!node.tensors[0] &&
+                            ['input', 'label'].includes(node.tensors[0].role);
+    const root = buildTree(title, each.nodes.filter(node => node.pass === pass || isInput(node)));
+    const groups = groupsOf(root);
+    for (const group of groups) group.upward = pass === 'gradient';
+    const leaves = groups.flatMap(group => group.children.filter(child => child.node));
+    for (const item of [...groups, ...leaves]) {
+      item.lane = title;
+      graph.items.set(item.id, item);
+    }
+    return {title, root, leaves, leafOf: new Map(leaves.map(leaf => [leaf.node, leaf]))};
+  });
+  graph.lanes = graph.lanes.filter(lane => lane.leaves.length);
+  for (const lane of graph.lanes) openFirst(lane.root);
+  layout();
+}
+
+/** Opens what was open before or, where nobody has chosen, as many whole levels as fit the eye. */
+function openFirst(root) {
+  root.open = true;
+  let shown = root.children.length;
+  let level = root.children.filter(child => !child.node);
+  while (level.length) {
+    const wanted = level.filter(group => !group.isNode);
+    const more = wanted.reduce((sum, group) => sum + group.children.length - 1, 0);
+    const fits = shown + more <= startBudget || shown === 1;
+    for (const group of level)
+      group.open = graph.open.get(group.id) ?? (fits && wanted.includes(group));
+    if (fits) shown += more;
+    level = level.flatMap(group => group.open ? group.children.filter(child => !child.node) : []);
+  }
+}
+
+function layout() {
+  graph.size = layoutLanes(graph.lanes);
+  draw();
+}
+
+function setOpen(item, open) {
+  if (item.node || !item.parent) return;
+  const anchor = {x: item.x, y: item.y};
+  item.open = open;
+  graph.open.set(item.id, open);
+  if (open) openChildren(item);
+  graph.size = layoutLanes(graph.lanes);
+  graph.x += (anchor.x - item.x) * graph.scale; // it stays under the pointer
+  graph.y += (anchor.y - item.y) * graph.scale;
+  draw();
+}
+
+/** What opens with a scope: what was open in it before. */
+function openChildren(group) {
+  for (const child of group.children)
+    if (!child.node) {
+      child.open = graph.open.get(child.id) ?? false;
+      if (child.open) openChildren(child);
+    }
+}
+
+function setAllOpen(open) {
+  for (const {root} of graph.lanes)
+    for (const group of groupsOf(root))
+      if (group.parent) {
+        group.open = open;
+        graph.open.set(group.id, open);
+      }
+  layout();
+}
+
+//===----------------------------------------------------------------------===//
+// Links
+//===----------------------------------------------------------------------===//
+
+/** The parameters and flat regions that a node has to do with. */
+function memoryOf(node) {
+  const keys = new Set();
+  for (const {role, name} of node.tensors)
+    if (role === 'region') {
+      keys.add(`region ${name}`);
+    } else if (['parameter', 'copy', 'gradient'].includes(role)) {
+      keys.add(`tensor ${name}`);
+      for (const [region, tensors] of Object.entries(graph.phase.regions))
+        if (tensors.some(i => report.strings[i] === name)) keys.add(`region ${region}`);
+    }
+  return keys;
+}
+
+/**
+ * All nodes in sight that belong to those of an item: of the same ONNX nodes, or, between the update
+ * and the rest, with a parameter in common.
+ */
+function linkedTo(item) {
+  const names = new Set(item.nodes.flatMap(node => node.onnx));
+  const inUpdate = item.nodes.some(node => node.pass === 'update');
+  const nodes = graph.lanes.flatMap(lane => lane.leaves.map(leaf => leaf.node));
+  const linked = new Set(nodes.filter(node => node.onnx.some(name => names.has(name))));
+  const memory = new Set([...item.nodes, ...linked].flatMap(node => [...memoryOf(node)]));
+  for (const node of nodes)
+    if ((node.pass === 'update') !== inUpdate && [...memoryOf(node)].some(key => memory.has(key)))
+      linked.add(node);
+  return linked;
+}
+
+function choose(item) {
+  graph.chosen = item;
+  graph.linked = item ? linkedTo(item) : new Set();
+  showDetails(item);
+  draw();
+}
+
+/** Opens the scopes around an item, brings it into sight and chooses it. */
+function reveal(item) {
+  for (let group = item.parent; group && group.parent; group = group.parent) {
+    group.open = true;
+    graph.open.set(group.id, true);
+  }
+  graph.size = layoutLanes(graph.lanes);
+  graph.scale = Math.max(graph.scale, 0.8);
+  graph.x = svg.clientWidth / 2 - (item.x + item.w / 2) * graph.scale;
+  graph.y = svg.clientHeight / 2 - (item.y + Math.min(item.h, 200) / 2) * graph.scale;
+  choose(item);
+}
+
+//===----------------------------------------------------------------------===//
+// Drawing
+//===----------------------------------------------------------------------===//
+
+/** Makes the page's part of what is in sight anew. */
+function draw() {
+  const {scale} = graph;
+  world.setAttribute('transform', `translate(${graph.x} ${graph.y}) scale(${scale})`);
+  const sight = {left: -graph.x / scale, top: -graph.y / scale};
+  sight.right = sight.left + svg.clientWidth / scale;
+  sight.bottom = sight.top + svg.clientHeight / scale;
+  const inSight = (left, top, right, bottom) => left < sight.right && right > sight.left &&
+                                                top < sight.bottom && bottom > sight.top;
+  const scopes = element('g'), edges = element('g', {class: 'edges'}), boxes = element('g');
+  const visit = item => {
+    if (!inSight(item.x, item.y, item.x + item.w, item.y + item.h)) return;
+    if (!item.open) return boxes.append(drawBox(item, scale));
+    scopes.append(drawScope(item, scale));
+    item.children.forEach(visit);
+  };
+  for (const {root} of graph.lanes) visit(root);
+
+  const chosen = graph.chosen && shownFor(graph.chosen);
+  for (const lane of graph.lanes)
+    for (const [from, to] of lane.edges) {
+      const isChosen = from === chosen || to === chosen;
+      if (!isChosen && (scale < 0.3 || edges.childElementCount >= mostEdges)) continue;
+      const left = Math.min(from.x, to.x), right = Math.max(from.x + from.w, to.x + to.w);
+      const top = Math.min(from.y, to.y), bottom = Math.max(from.y + from.h, to.y + to.h);
+      if (inSight(left, top, right, bottom))
+        edges.append(element('path', {d: edgePath(from, to, lane.root.upward),
+                                      class: isChosen ? 'chosen' : '', 'marker-end': 'url(#arrow)'}));
+    }
+  world.replaceChildren(scopes, edges, ...(chosen ? [drawLinks(chosen)] : []), boxes);
+}
+
+function edgePath(from, to, upward) {
+  const x1 = from.x + from.w / 2, x2 = to.x + to.w / 2;
+  const y1 = upward ? from.y : from.y + from.h, y2 = upward ? to.y + to.h : to.y;
+  const way = upward ? -1 : 1, length = (y2 - y1) * way;
+  // An edge past other layers goes around them.
+  const isLong = length > 1.5 * (nodeHeight + gapY) && Math.abs(x2 - x1) < nodeWidth;
+  const bow = isLong ? nodeWidth * 0.85 : 0;
+  const bend = way * Math.max(gapY / 2, Math.min(Math.abs(length) / 2, 90));
+  return `M${x1} ${y1}C${x1 + bow} ${y1 + bend} ${x2 + bow} ${y2 - bend} ${x2} ${y2}`;
+}
+
+/** From the chosen item to those of other lanes that belong to it. */
+function drawLinks(chosen) {
+  const links = element('g', {class: 'links'});
+  const shown = new Set();
+  for (const lane of graph.lanes)
+    for (const leaf of lane.leaves)
+      if (lane.title !== chosen.lane && graph.linked.has(leaf.node)) shown.add(shownFor(leaf));
+  for (const item of [...shown].slice(0, 60)) {
+    const isRight = item.x > chosen.x;
+    const x1 = isRight ? chosen.x + chosen.w : chosen.x, x2 = isRight ? item.x : item.x + item.w;
+    const y1 = chosen.y + chosen.h / 2, y2 = item.y + item.h / 2, middle = (x1 + x2) / 2;
+    links.append(element('path', {d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`}));
+  }
+  return links;
+}
+
+/** A text cut to what `width` units hold; the middle of a name says least. */
+function fitted(text, width, unit) {
+  const most = Math.floor(width / unit);
+  if (text.length <= most) return text;
+  const head = Math.floor(most * 0.6);
+  return `${text.slice(0, head - 1)}…${text.slice(text.length - (most - head))}`;
+}
+
+function stateOf(item) {
+  if (item === graph.chosen) return ' chosen';
+  const isPart = item.parent && graph.chosen && item.id.startsWith(graph.chosen.id);
+  const isLinked = item.parent && !isPart && item.nodes.some(node => graph.linked.has(node));
+  return isLinked ? ' linked' : '';
+}
+
+function drawScope(item, scale) {
+  const isLane = !item.parent;
+  const scope = element('g', {class: `scope${isLane ? ' lane' : ''}${stateOf(item)}`, 'data-id': item.id},
+                        element('rect', {x: item.x, y: item.y, width: item.w, height: item.h, rx: 8}));
+  if (scale < 0.25 && !isLane) return scope;
+  const size = isLane ? Math.min(13 / Math.min(scale, 1), 40) : 12;
+  const text = `${item.label}${isLane && item.upward ? ' ↑' : isLane ? ' ↓' : ''}`;
+  scope.append(element('text', {x: item.x + padding, y: isLane ? item.y - 8 : item.y + 18, class: 'head',
+                                style: `font-size:${size}px`},
+                       isLane ? text : `▾ ${fitted(text, item.w - 30, 7)}`));
+  return scope;
+}
+
+/** A node, or a closed scope: its colour is the type of the results, its edge that of the operands. */
+function drawBox(item, scale) {
+  const {x, y, w, h} = item;
+  const node = item.node || item.nodes.at(-1);
+  const counts = precisionsOf(item.nodes);
+  const precision = counts.length > 1 ? 'mixed' : node.precision;
+  const isInput = node.pass === 'argument';
+  const box = element('g', {class: `box p-${precision}${isInput ? ' input' : ''}${stateOf(item)}`,
+                            'data-id': item.id});
+  if (!item.node) box.append(element('rect', {class: 'behind', x: x + 4, y: y + 4, width: w, height: h, rx: 6}));
+  box.append(element('rect', {class: 'face', x, y, width: w, height: h, rx: isInput ? h / 2 : 6}));
+  if (item.node && node.reads !== precision)
+    box.append(element('rect', {class: `stripe p-${node.reads}`, x: x + 1, y: y + 6, width: 5, height: h - 12}));
+  if (counts.length > 1) {
+    let left = x + 8;
+    for (const [each, count] of counts) {
+      const width = (w - 16) * count / item.nodes.length;
+      box.append(element('rect', {class: `part p-${each}`, x: left, y: y + h - 7, width, height: 4}));
+      left += width;
+    }
+  }
+  if (scale < textScale) return box;
+  const below = !item.node && (!item.isNode || counts.length > 1)
+      ? `${item.nodes.length} operations`
+      : isInput ? `${node.op}  ${node.results[0].type}`
+                : (node.results[0] || {type: ''}).type;
+  const title = isInput ? node.tensors[0].name : item.label;
+  box.append(element('text', {x: x + (isInput ? 18 : 12), y: y + 19, class: 'title'},
+                     `${item.node ? '' : '▸ '}${fitted(title, w - (item.node ? 22 : 36), 7)}`),
+             element('text', {x: x + (isInput ? 18 : 12), y: y + 34, class: 'sub'}, fitted(below, w - 22, 6)));
+  return box;
+}
+
+//===----------------------------------------------------------------------===//
+// Zoom
+//===----------------------------------------------------------------------===//
+
+/** Zooms about a point of the stage; what is there stays there. */
+function zoom(factor, x = svg.clientWidth / 2, y = svg.clientHeight / 2) {
+  const scale = Math.min(largestScale, Math.max(smallestScale, graph.scale * factor));
+  graph.x = x - (x - graph.x) * scale / graph.scale;
+  graph.y = y - (y - graph.y) * scale / graph.scale;
+  graph.scale = scale;
+  draw();
+}
+
+/** Everything in sight, or, where names would be too small to read, the top of it. */
+function fit(smallest = smallestScale) {
+  const margin = 36, {w, h} = graph.size;
+  const across = (svg.clientWidth - 2 * margin) / w, down = (svg.clientHeight - 2 * margin) / h;
+  graph.scale = Math.min(1.1, Math.max(smallest, Math.min(across, down)));
+  graph.x = Math.max(margin, (svg.clientWidth - w * graph.scale) / 2);
+  graph.y = Math.max(margin, (svg.clientHeight - h * graph.scale) / 2);
+  draw();
+}
