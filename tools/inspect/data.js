@@ -165,8 +165,12 @@ function compress(item) {
   item.children = item.children.map(compress);
   if (item.children.length > 1) return item;
   const [only] = item.children;
-  only.label = only.node && item.isNode ? item.label : `${item.label}/${only.label}`;
-  only.id = item.id;
+  if (only.node && item.isNode) {
+    only.id = item.id;
+    only.label = item.label;
+  } else {
+    only.label = `${item.label}/${only.label}`;
+  }
   only.parent = item.parent;
   return only;
 }
@@ -174,6 +178,12 @@ function compress(item) {
 /** All items that are not leaves. */
 function groupsOf(item) {
   return item.node ? [] : [item, ...item.children.flatMap(groupsOf)];
+}
+
+function isWithin(item, scope) {
+  for (; item; item = item.parent)
+    if (item === scope) return true;
+  return false;
 }
 
 /** The item that is drawn for a leaf: itself, or the outermost closed scope that it is in. */

@@ -219,9 +219,8 @@ function fitted(text, width, unit) {
 
 function stateOf(item) {
   if (item === graph.chosen) return ' chosen';
-  const isPart = item.parent && graph.chosen && item.id.startsWith(graph.chosen.id);
-  const isLinked = item.parent && !isPart && item.nodes.some(node => graph.linked.has(node));
-  return isLinked ? ' linked' : '';
+  const isLinked = item.nodes.some(node => graph.linked.has(node));
+  return isLinked && item.parent && !isWithin(item, graph.chosen) ? ' linked' : '';
 }
 
 function drawScope(item, scale) {

@@ -28,7 +28,7 @@ function showPhase(phase) {
   const programs = programsOf(phase);
   const [name, lanes] = programs.find(([each]) => each === page.program) || programs[0];
   byId('program').replaceChildren(...programs.map(([each]) => element('option', {}, each)));
-  byId('program').value = page.program = name;
+  byId('program').value = name;
   graph.chosen = null;
   graph.linked = new Set();
   showLanes(phase, lanes);
@@ -141,13 +141,10 @@ addEventListener('pointermove', event => {
 svg.addEventListener('click', event => {
   if (drag && drag.moved > 4) return;
   const item = itemAt(event);
-  const isSign = event.target.classList.contains('head') || event.target.classList.contains('sign');
-  if (item && isSign && item.parent && item.open) return setOpen(item, false);
+  // A click draws anew, so that what a double click would be told to is no longer there.
+  if (item && !item.node && (event.detail === 2 || (item.open && event.target.matches('.head'))))
+    return setOpen(item, !item.open);
   choose(item && item.parent ? item : null);
-});
-svg.addEventListener('dblclick', event => {
-  const item = itemAt(event);
-  if (item && !item.node) setOpen(item, !item.open);
 });
 svg.addEventListener('mousemove', event => {
   const item = itemAt(event);
