@@ -169,6 +169,15 @@ class PageTest(unittest.TestCase):
         self.click("[data-range=all]")
         masters = f"masters {plan['classes']['masters'] / 1024:.1f} KiB"
         self.assertIn(masters, self.texts("#classes .key"))
+        # A click on a slice goes to the entry that makes it.
+        self.click("[data-range=arena]")
+        slice = max(arena, key=lambda each: each["bytes"])
+        x, y = self.run_js(f"(frame => [frame.x({slice['first']}) + 2, frame.y({slice['offset']}) - 2])"
+                           f"(frameOf(byId('timeline')))")
+        self.browser.mouse("mouseMoved", left + x, top + y)
+        self.browser.click(left + x, top + y)
+        self.assertEqual(self.run_js("graph.chosen.node.op"), slice["name"].split("/")[2])
+        self.assertEqual(self.run_js("graph.chosen.node.entry"), slice["first"])
 
     def test_entries(self):
         report = json.loads(output("halfstep", "inspect", DATA / "digits_cnn_plain.onnx", *RECIPE, "--loss",
@@ -183,6 +192,10 @@ class PageTest(unittest.TestCase):
         most = max(entry["flops"] for entry in entries)
         self.assertEqual(self.run_js("table.rows[0].flops"), most)
         self.assertEqual(self.texts("#rows td:nth-child(6)")[0], self.run_js(f"countText({most})"))
+        self.click("#rows tbody tr:nth-child(2)")  # behind what stands for rows out of sight
+        self.assertEqual(self.run_js("graph.chosen.node.entry - timeline.programs.find("
+                                     "x => x.name === table.rows[0].program).first"),
+                         self.run_js("table.rows[0].number"))
 
     def test_entries_of_a_cuda_step(self):
         self.open(self.page("cuda.html", DATA / "mlp10.onnx", "--loss", "mse", "--target", "cuda"))

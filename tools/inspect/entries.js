@@ -96,6 +96,7 @@ function drawEntries() {
   body.append(spacer(first));
   for (const entry of table.rows.slice(first, last)) {
     const row = element('tr');
+    row.addEventListener('click', () => showEntry(entry.program, entry.number));
     for (const [, valueOf, text] of table.columns) {
       const value = valueOf(entry);
       row.append(element('td', {class: typeof value === 'number' ? 'number' : '', title: value ?? ''},

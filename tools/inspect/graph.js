@@ -11,7 +11,7 @@ const graph = {lanes: [], items: new Map(), open: new Map(), chosen: null, linke
 const smallestScale = 0.16, largestScale = 2.5;
 const startBudget = 36;      // shown items of a lane before anybody opened a scope
 const textScale = 0.4;       // below it, names are not drawn
-const legibleScale = 0.62;   // below it, they are hard to read
+const legibleScale = 0.68;   // below it, they are hard to read
 const mostEdges = 1500;
 
 //===----------------------------------------------------------------------===//
@@ -176,13 +176,12 @@ function draw() {
       const left = Math.min(from.x, to.x), right = Math.max(from.x + from.w, to.x + to.w);
       const top = Math.min(from.y, to.y), bottom = Math.max(from.y + from.h, to.y + to.h);
       if (inSight(left, top, right, bottom))
-        edges.append(element('path', {d: edgePath(from, to, lane.root.upward),
-                                      class: isChosen ? 'chosen' : '', 'marker-end': 'url(#arrow)'}));
+        edges.append(drawEdge(from, to, lane.root.upward, isChosen));
     }
   world.replaceChildren(scopes, edges, ...(chosen ? [drawLinks(chosen)] : []), boxes);
 }
 
-function edgePath(from, to, upward) {
+function drawEdge(from, to, upward, isChosen) {
   const x1 = from.x + from.w / 2, x2 = to.x + to.w / 2;
   const y1 = upward ? from.y : from.y + from.h, y2 = upward ? to.y + to.h : to.y;
   const way = upward ? -1 : 1, length = (y2 - y1) * way;
@@ -190,7 +189,8 @@ function edgePath(from, to, upward) {
   const isLong = length > 1.5 * (nodeHeight + gapY) && Math.abs(x2 - x1) < nodeWidth;
   const bow = isLong ? nodeWidth * 0.85 : 0;
   const bend = way * Math.max(gapY / 2, Math.min(Math.abs(length) / 2, 90));
-  return `M${x1} ${y1}C${x1 + bow} ${y1 + bend} ${x2 + bow} ${y2 - bend} ${x2} ${y2}`;
+  return element('path', {d: `M${x1} ${y1}C${x1 + bow} ${y1 + bend} ${x2 + bow} ${y2 - bend} ${x2} ${y2}`,
+                          class: isChosen ? 'chosen' : isLong ? 'long' : '', 'marker-end': 'url(#arrow)'});
 }
 
 /** From the chosen item to those of other lanes that belong to it. */

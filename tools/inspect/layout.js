@@ -7,7 +7,7 @@
 // those that it reads, and stands in its layer near their middle. Order of execution says which way
 // an edge between scopes goes, so that scopes which read one another are no problem.
 
-const nodeWidth = 184, nodeHeight = 46, gapX = 22, gapY = 30, padding = 14, headHeight = 28;
+const nodeWidth = 190, nodeHeight = 44, gapX = 22, gapY = 26, padding = 14, headHeight = 28;
 const widestRow = 12 * (nodeWidth + gapX); // wider layers go on in the next row
 const laneGap = 110;
 

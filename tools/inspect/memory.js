@@ -31,11 +31,11 @@ function startMemory() {
   numberPrograms();
   timeline.slices = memory.slices;
   timeline.end = timeline.programs.at(-1)?.end || 1;
+  timeline.arena = memory.slices.filter(each => ['activations', 'workspace'].includes(each.class));
   const isLive = new Set(memory.live_at_peak);
-  const live = memory.slices.filter(slice => isLive.has(slice.name));
+  const live = timeline.arena.filter(slice => isLive.has(slice.name));
   timeline.busiest = Math.max(0, ...live.map(slice => slice.first));
   timeline.liveBytes = live.reduce((sum, slice) => sum + slice.bytes, 0);
-  timeline.arena = memory.slices.filter(each => ['activations', 'workspace'].includes(each.class));
   if (!timeline.arena.length) timeline.range = 'all';
   byId('peak').textContent = `${sizeText(memory.peak_bytes)} in all; the arena is busiest at ` +
       `${entryText(timeline.busiest)}, where ${sizeText(timeline.liveBytes)} are live`;
@@ -177,3 +177,8 @@ byId('timeline').addEventListener('mousemove', event => {
   else hideTip();
 });
 byId('timeline').addEventListener('mouseleave', hideTip);
+byId('timeline').addEventListener('click', () => {
+  if (!timeline.arena.includes(timeline.chosen)) return;
+  const [program, number] = timeline.chosen.name.split('/');
+  showEntry(program, Number(number));
+});

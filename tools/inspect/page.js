@@ -2,7 +2,7 @@
 
 // page.js - The controls: views, phases, programs, search, mouse and keyboard.
 
-const page = {view: 'graph', phase: null, program: 'training step', found: [], marked: 0};
+const page = {view: 'graph', phase: null, shown: [], program: 'training step', found: [], marked: 0};
 
 //===----------------------------------------------------------------------===//
 // Views, phases, programs
@@ -36,7 +36,17 @@ function showPhase(phase) {
   choose(same || null);
 }
 
-/** The smallest item that all nodes with one of these names in its lane are in. */
+/** Chooses an entry in the graph of the memory phase. */
+function showEntry(program, number) {
+  page.program = ['micro', 'update'].includes(program) ? 'training step' : program;
+  showView('graph');
+  graph.chosen = null;
+  showPhase(page.shown.find(phase => phase.name === 'memory'));
+  const node = timeline.programs.find(each => each.name === program).entries[number];
+  reveal(graph.lanes.map(lane => lane.leafOf.get(node)).find(leaf => leaf));
+}
+
+/** The item of the ONNX node with the first of these names; null if the lanes have none. */
 function itemWith(names) {
   for (const item of graph.items.values())
     if (item.parent && (item.isNode || item.node) && item.nodes.some(node => node.onnx.includes(names[0])))
@@ -215,7 +225,7 @@ function start() {
           element('span', {class: 'key'}, element('i', {class: `p-${each}`}), each)),
       element('span', {class: 'key'}, 'fill: result · left edge: operands · bar: operations inside'));
   addReaders(report.phases);
-  const phases = phasesToShow();
+  const phases = page.shown = phasesToShow();
   byId('phases').replaceChildren(...phases.map(phase => {
     const button = element('button', {role: 'radio', title: phase.help}, phase.name);
     button.addEventListener('click', () => {
