@@ -42,7 +42,8 @@ class Browser:
         self.session = None
         self.events = []
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.session = self.send("Target.attachToTarget", targetId=target,
+                                 flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height,
@@ -137,7 +138,11 @@ class Browser:
     def press(self, key, code=0):
         for kind in ("keyDown", "keyUp"):
             text = {"text": key} if len(key) == 1 and kind == "keyDown" else {}
-            self.send("Input.dispatchKeyEvent", type=kind, key=key, windowsVirtualKeyCode=code, **text)
+            self.send("Input.dispatchKeyEvent",
+                      type=kind,
+                      key=key,
+                      windowsVirtualKeyCode=code,
+                      **text)
         self.settle()
 
     def screenshot(self, path):

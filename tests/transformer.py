@@ -29,7 +29,8 @@ class Graph:
 
     def add(self, scope, kind, *inputs, outputs=1, **attributes):
         names = [f"{scope}/{kind}_output_{i}" for i in range(outputs)]
-        self.nodes.append(helper.make_node(kind, inputs, names, name=f"{scope}/{kind}", **attributes))
+        self.nodes.append(
+            helper.make_node(kind, inputs, names, name=f"{scope}/{kind}", **attributes))
         return names[0] if outputs == 1 else names
 
     def linear(self, scope, x, inputs, outputs):
@@ -47,21 +48,25 @@ class Graph:
         return self.add(scope, "Transpose", split, perm=order)
 
     def attention(self, scope, x):
-        q, k, v = (self.heads(f"{scope}/{part}", self.linear(f"{scope}/{part}", x, WIDTH, WIDTH), order)
-                   for part, order in (("q", (0, 2, 1, 3)), ("k", (0, 2, 3, 1)), ("v", (0, 2, 1, 3))))
+        q, k, v = (self.heads(f"{scope}/{part}", self.linear(f"{scope}/{part}", x, WIDTH, WIDTH),
+                              order) for part, order in (("q", (0, 2, 1, 3)), ("k", (0, 2, 3, 1)),
+                                                         ("v", (0, 2, 1, 3))))
         scores = self.add(f"{scope}/scores", "MatMul", q, k)
         scores = self.add(f"{scope}/scores", "Mul", scores, "scale")
         scores = self.add(f"{scope}/scores", "Add", scores, "mask")
         shares = self.add(scope, "Softmax", scores, axis=-1)
         mixed = self.add(scope, "MatMul", shares, v)
         mixed = self.add(scope, "Transpose", mixed, perm=(0, 2, 1, 3))
-        return self.linear(f"{scope}/proj", self.add(scope, "Reshape", mixed, "joined"), WIDTH, WIDTH)
+        return self.linear(f"{scope}/proj", self.add(scope, "Reshape", mixed, "joined"), WIDTH,
+                           WIDTH)
 
     def block(self, scope, x):
-        x = self.add(f"{scope}/add1", "Add", x, self.attention(f"{scope}/attn", self.norm(f"{scope}/ln1", x)))
+        x = self.add(f"{scope}/add1", "Add", x,
+                     self.attention(f"{scope}/attn", self.norm(f"{scope}/ln1", x)))
         hidden = self.linear(f"{scope}/mlp/fc", self.norm(f"{scope}/ln2", x), WIDTH, 4 * WIDTH)
         hidden = self.add(f"{scope}/mlp/act", "Gelu", hidden)
-        return self.add(f"{scope}/add2", "Add", x, self.linear(f"{scope}/mlp/proj", hidden, 4 * WIDTH, WIDTH))
+        return self.add(f"{scope}/add2", "Add", x,
+                        self.linear(f"{scope}/mlp/proj", hidden, 4 * WIDTH, WIDTH))
 
 
 def transformer(blocks):

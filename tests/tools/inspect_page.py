@@ -14,8 +14,10 @@ from transformer import transformer
 
 RECIPE = "--batch 16 --optimizer adam --precision half-grad".split()
 # What a browser takes for markup, for the end of a script, or for the end of a line.
-EVIL = ["/<img id=evil src=x onerror=evil()>", "/</script><script id=evil>evil()</script>",
-        "/\"'><b id=evil>", "/a\u2028b\u2029c", "/<!--<script>", "/&lt;i id=evil&gt;", "/{{script}}"]
+EVIL = [
+    "/<img id=evil src=x onerror=evil()>", "/</script><script id=evil>evil()</script>",
+    "/\"'><b id=evil>", "/a\u2028b\u2029c", "/<!--<script>", "/&lt;i id=evil&gt;", "/{{script}}"
+]
 
 
 def chain(names):
@@ -34,7 +36,8 @@ class PageTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.browser = cls.enterClassContext(Browser())
-        cls.digits = cls.page("digits.html", DATA / "digits_cnn_plain.onnx", "--loss", "cross-entropy")
+        cls.digits = cls.page("digits.html", DATA / "digits_cnn_plain.onnx", "--loss",
+                              "cross-entropy")
 
     @classmethod
     def page(cls, name, model, *options):
@@ -51,8 +54,9 @@ class PageTest(unittest.TestCase):
 
     def place(self, selector):
         """The middle of an element on the screen."""
-        return self.run_js(f"(box => [box.x + box.width / 2, box.y + box.height / 2])"
-                           f"(document.querySelector({json.dumps(selector)}).getBoundingClientRect())")
+        return self.run_js(
+            f"(box => [box.x + box.width / 2, box.y + box.height / 2])"
+            f"(document.querySelector({json.dumps(selector)}).getBoundingClientRect())")
 
     def click(self, selector, count=1):
         self.browser.click(*self.place(selector), count)
@@ -61,7 +65,8 @@ class PageTest(unittest.TestCase):
         return f"[data-id='{item}'] .face"
 
     def texts(self, selector):
-        return self.run_js(f"[...document.querySelectorAll({json.dumps(selector)})].map(x => x.textContent)")
+        return self.run_js(
+            f"[...document.querySelectorAll({json.dumps(selector)})].map(x => x.textContent)")
 
     def choose_phase(self, name):
         number = self.texts("#phases button").index(name) + 1
@@ -118,7 +123,8 @@ class PageTest(unittest.TestCase):
         self.click("#expand")
         self.assertEqual(self.run_js("graph.items.get('Gradient/loss').open"), True)
         self.click("#collapse")
-        self.assertEqual(self.run_js("[...graph.items.values()].some(x => x.open && x.parent)"), False)
+        self.assertEqual(self.run_js("[...graph.items.values()].some(x => x.open && x.parent)"),
+                         False)
 
     def test_phases(self):
         self.open(self.digits)
@@ -139,13 +145,16 @@ class PageTest(unittest.TestCase):
 
     def test_programs(self):
         self.open(self.digits)
-        self.assertEqual(self.texts("#program option"), ["training step", "evaluate", "infer", "init"])
-        self.run_js("byId('program').value = 'infer'; byId('program').dispatchEvent(new Event('change'))")
+        self.assertEqual(self.texts("#program option"),
+                         ["training step", "evaluate", "infer", "init"])
+        self.run_js(
+            "byId('program').value = 'infer'; byId('program').dispatchEvent(new Event('change'))")
         self.assertEqual(self.texts(".lane > .head"), ["infer ↓"])
 
     def test_memory(self):
-        plan = json.loads(output("halfstep", "inspect", DATA / "digits_cnn_plain.onnx", *RECIPE, "--loss",
-                                 "cross-entropy", "--phase", "memory", "--format", "json"))
+        plan = json.loads(
+            output("halfstep", "inspect", DATA / "digits_cnn_plain.onnx", *RECIPE, "--loss",
+                   "cross-entropy", "--phase", "memory", "--format", "json"))
         self.open(self.digits)
         self.click("[data-view=memory]")
         self.assertEqual(self.run_js("Number(byId('peak').dataset.bytes)"), plan["peak_bytes"])
@@ -172,16 +181,18 @@ class PageTest(unittest.TestCase):
         # A click on a slice goes to the entry that makes it.
         self.click("[data-range=arena]")
         slice = max(arena, key=lambda each: each["bytes"])
-        x, y = self.run_js(f"(frame => [frame.x({slice['first']}) + 2, frame.y({slice['offset']}) - 2])"
-                           f"(frameOf(byId('timeline')))")
+        x, y = self.run_js(
+            f"(frame => [frame.x({slice['first']}) + 2, frame.y({slice['offset']}) - 2])"
+            f"(frameOf(byId('timeline')))")
         self.browser.mouse("mouseMoved", left + x, top + y)
         self.browser.click(left + x, top + y)
         self.assertEqual(self.run_js("graph.chosen.node.op"), slice["name"].split("/")[2])
         self.assertEqual(self.run_js("graph.chosen.node.entry"), slice["first"])
 
     def test_entries(self):
-        report = json.loads(output("halfstep", "inspect", DATA / "digits_cnn_plain.onnx", *RECIPE, "--loss",
-                                   "cross-entropy", "--phase", "emit", "--format", "json"))
+        report = json.loads(
+            output("halfstep", "inspect", DATA / "digits_cnn_plain.onnx", *RECIPE, "--loss",
+                   "cross-entropy", "--phase", "emit", "--format", "json"))
         entries = [entry for program in report["programs"] for entry in program["entries"]]
         self.open(self.digits)
         self.click("[data-view=entries]")
@@ -203,8 +214,10 @@ class PageTest(unittest.TestCase):
         titles = self.texts("#rows th")
         for title in ("registers", "shared", "A100", "H200"):
             self.assertIn(title, titles)
-        self.assertRegex(self.texts(f"#rows td:nth-child({titles.index('registers') + 1})")[0], r"^\d+$")
-        self.assertRegex(self.texts(f"#rows td:nth-child({titles.index('A100') + 1})")[0], r"^[\d.]+ [nµ]s$")
+        self.assertRegex(
+            self.texts(f"#rows td:nth-child({titles.index('registers') + 1})")[0], r"^\d+$")
+        self.assertRegex(
+            self.texts(f"#rows td:nth-child({titles.index('A100') + 1})")[0], r"^[\d.]+ [nµ]s$")
 
     def test_search_finds_a_node_and_opens_its_scopes(self):
         model = self.folder / "transformer.onnx"
@@ -221,7 +234,8 @@ class PageTest(unittest.TestCase):
         # A parameter's name finds what reads it; arrows choose among what was found.
         self.assertTrue(self.find("blocks.3.attn.q.bias"))
         self.browser.press("ArrowDown", 40)
-        self.assertEqual(self.run_js("[...byId('found').children].findIndex(x => x.ariaSelected === 'true')"), 1)
+        self.assertEqual(
+            self.run_js("[...byId('found').children].findIndex(x => x.ariaSelected === 'true')"), 1)
         self.assertEqual(self.find("no such node"), [])
 
     def test_keyboard(self):
@@ -278,7 +292,8 @@ class PageTest(unittest.TestCase):
         self.open(path)
         self.assertEqual(self.texts("h1"), ["<b id=evil>.onnx"])
         self.click("#expand")
-        names = self.run_js("[...new Set(graph.lanes.flatMap(x => x.leaves).flatMap(x => x.node.onnx))]")
+        names = self.run_js(
+            "[...new Set(graph.lanes.flatMap(x => x.leaves).flatMap(x => x.node.onnx))]")
         for name in EVIL:
             self.assertIn(name, names)
             self.assertTrue(self.find(name[1:]))
@@ -298,8 +313,8 @@ class PageTest(unittest.TestCase):
         self.assertEqual(self.texts("#views button:disabled"), ["Memory", "Entries"])
 
     def test_page_of_a_dump(self):
-        output("halfstep", "inspect", DATA / "mlp10.onnx", *RECIPE, "--loss", "mse", "--phase", "memory",
-               "--dump-phases", self.folder / "dumps")
+        output("halfstep", "inspect", DATA / "mlp10.onnx", *RECIPE, "--loss", "mse", "--phase",
+               "memory", "--dump-phases", self.folder / "dumps")
         path = self.folder / "dump.html"
         path.write_text(output("halfstep", "inspect", self.folder / "dumps" / "05-kernels.mlir",
                                "--format", "html"))

@@ -9,8 +9,8 @@ const byId = id => document.getElementById(id);
 /** An element with attributes, a text or children. Texts are never parsed: names stay names. */
 function element(tag, attributes = {}, ...children) {
   const svg = ['g', 'rect', 'text', 'path', 'title'].includes(tag);
-  const made = svg ? document.createElementNS('http://www.w3.org/2000/svg', tag)
-                   : document.createElement(tag);
+  const made = svg ? document.createElementNS('http://www.w3.org/2000/svg', tag) :
+                     document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   made.append(...children);
   return made;
@@ -37,8 +37,13 @@ function decodeFunction(coded) {
   const values = [];
   const nodes = coded.nodes.map(([op, pass, onnx, reason, operands, results, tensors], index) => {
     const node = {
-      index, op: text(op), pass: text(pass), onnx: onnx.map(text), reason: text(reason),
-      operands, tensors: tensors.map(([role, name]) => ({role: text(role), name: text(name)})),
+      index,
+      op: text(op),
+      pass: text(pass),
+      onnx: onnx.map(text),
+      reason: text(reason),
+      operands,
+      tensors: tensors.map(([role, name]) => ({role: text(role), name: text(name)})),
     };
     node.results = results.map(type => {
       values.push({type: report.types[type][0], bytes: report.types[type][1], node});
@@ -71,8 +76,8 @@ function functionsOf(phase) {
 }
 
 /**
- * What is named after a parameter (the sum of its gradient, a copy in another layout) belongs to the
- * ONNX node that reads it, and is found under both names.
+ * What is named after a parameter (the sum of its gradient, a copy in another layout) belongs to
+ * the ONNX node that reads it, and is found under both names.
  */
 function addReaders(phases) {
   const readers = new Map();
@@ -80,7 +85,8 @@ function addReaders(phases) {
     for (const node of nodes)
       if (node.pass === 'forward' && node.onnx.length)
         for (const {role, name} of node.tensors)
-          if (['parameter', 'copy'].includes(role) && !readers.has(name)) readers.set(name, node.onnx[0]);
+          if (['parameter', 'copy'].includes(role) && !readers.has(name))
+            readers.set(name, node.onnx[0]);
   for (const phase of phases)
     for (const {nodes} of functionsOf(phase))
       for (const node of nodes)
@@ -108,7 +114,8 @@ const reasons = {
   category: 'category: autocast runs this kind of op in this type',
   policy: 'policy: it follows from the precision mode, or from the types of the operands',
   pinned: 'pinned: --pin asks for this type',
-  widened: 'widened: operands of several types, or a constant beyond 16 bits, meet in the wider one',
+  widened:
+      'widened: operands of several types, or a constant beyond 16 bits, meet in the wider one',
   target: 'target: the target has no such product in 16 bits',
 };
 
@@ -119,8 +126,7 @@ function reasonsFor(name) {
     for (const each of functionsOf(phase))
       if (['forward', 'micro'].includes(each.name))
         for (const node of each.nodes)
-          if (node.reason && node.onnx.includes(name))
-            found.set(`${node.pass} ${node.op}`, node);
+          if (node.reason && node.onnx.includes(name)) found.set(`${node.pass} ${node.op}`, node);
   return [...found.values()];
 }
 
@@ -134,7 +140,8 @@ function reasonsFor(name) {
  * leaf, {id, label, parent, node}; `nodes` are all below it.
  */
 function buildTree(laneName, nodes) {
-  const root = {id: laneName, label: laneName, parent: null, children: [], nodes: [], scopes: new Map()};
+  const root =
+      {id: laneName, label: laneName, parent: null, children: [], nodes: [], scopes: new Map()};
   for (const node of nodes) {
     // A fused entry stands where its first node does.
     const parts = (node.onnx[0] || '').split('/').filter(part => part);
@@ -143,8 +150,14 @@ function buildTree(laneName, nodes) {
     parts.forEach((part, depth) => {
       let inner = group.scopes.get(part);
       if (!inner) {
-        inner = {id: `${group.id}/${part}`, label: part, parent: group, children: [], nodes: [],
-                 scopes: new Map()};
+        inner = {
+          id: `${group.id}/${part}`,
+          label: part,
+          parent: group,
+          children: [],
+          nodes: [],
+          scopes: new Map()
+        };
         group.scopes.set(part, inner);
         group.children.push(inner);
       }
@@ -152,8 +165,8 @@ function buildTree(laneName, nodes) {
       group.isNode = depth === parts.length - 1;
       group.nodes.push(node);
     });
-    group.children.push({id: `${group.id}#${node.index}`, label: node.op, parent: group, node,
-                         nodes: [node]});
+    group.children.push(
+        {id: `${group.id}#${node.index}`, label: node.op, parent: group, node, nodes: [node]});
   }
   root.children = root.children.map(compress);
   return root;

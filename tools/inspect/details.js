@@ -55,22 +55,23 @@ function summaryOf(nodes) {
 // Panel
 //===----------------------------------------------------------------------===//
 
-const mostListed = 60; // operations of one pass in the panel
+const mostListed = 60;  // operations of one pass in the panel
 
 function showDetails(item) {
   const panel = byId('details');
   if (!item) {
-    panel.replaceChildren(element('p', {class: 'hint'},
+    panel.replaceChildren(element(
+        'p', {class: 'hint'},
         'Choose a node: its gradient and its update light up, and its types and their reasons are ' +
-        'here. Double-click opens and closes a scope; drag moves, the wheel zooms, / searches.'));
+            'here. Double-click opens and closes a scope; drag moves, the wheel zooms, / searches.'));
     return;
   }
   const children = [element('h2', {}, nameOf(item))];
-  if (!item.node)
-    children.push(element('p', {class: 'hint'}, summaryOf(item.nodes)));
+  if (!item.node) children.push(element('p', {class: 'hint'}, summaryOf(item.nodes)));
   if (!item.node || item.node.pass !== 'argument') {
     for (const pass of ['forward', 'gradient', 'update']) {
-      const nodes = [...new Set([...item.nodes, ...graph.linked])].filter(node => node.pass === pass);
+      const nodes =
+          [...new Set([...item.nodes, ...graph.linked])].filter(node => node.pass === pass);
       if (nodes.length) children.push(...passSection(pass, nodes, item));
     }
   } else {
@@ -86,21 +87,24 @@ function passSection(pass, nodes, item) {
   for (const node of nodes.slice(0, mostListed)) list.append(operationLine(node, own.has(node)));
   const more = nodes.length - mostListed;
   if (more > 0) list.append(element('li', {class: 'hint'}, `and ${more} more`));
-  const said = nodes.some(node => node.reason) || pass === 'update' ? [] : earlierReasons(nodes, pass);
+  const said =
+      nodes.some(node => node.reason) || pass === 'update' ? [] : earlierReasons(nodes, pass);
   return [element('h3', {}, `${pass[0].toUpperCase()}${pass.slice(1)}`), list, ...said];
 }
 
 function operationLine(node, isOwn) {
-  const line = element('li', {class: `p-${node.precision}${isOwn ? ' own' : ''}`},
-      element('b', {}, node.op), ` ${typesText(node.operands)} → ${typesText(node.results)}, `,
-      sizeText(node.bytes));
-  if (node.reason) line.append(element('div', {class: 'reason'}, reasons[node.reason] || node.reason));
+  const line = element(
+      'li', {class: `p-${node.precision}${isOwn ? ' own' : ''}`}, element('b', {}, node.op),
+      ` ${typesText(node.operands)} → ${typesText(node.results)}, `, sizeText(node.bytes));
+  if (node.reason)
+    line.append(element('div', {class: 'reason'}, reasons[node.reason] || node.reason));
   const cost = costOf(node);
   if (cost) line.append(element('div', {class: 'reason'}, cost));
   const named = node.tensors.filter(({role}) => role !== 'record' && role !== 'state');
   if (named.length)
-    line.append(element('div', {class: 'reason'},
-                        named.map(({role, name}) => role === name ? role : `${role} ${name}`).join(', ')));
+    line.append(element(
+        'div', {class: 'reason'},
+        named.map(({role, name}) => role === name ? role : `${role} ${name}`).join(', ')));
   return line;
 }
 
@@ -111,6 +115,7 @@ function earlierReasons(nodes, pass) {
   const texts = new Set(found.map(node => `${node.op} ${node.results[0].type}: ${node.reason}`));
   if (!texts.size) return [];
   const list = element('ul');
-  for (const text of [...texts].slice(0, mostListed)) list.append(element('li', {class: 'reason'}, text));
+  for (const text of [...texts].slice(0, mostListed))
+    list.append(element('li', {class: 'reason'}, text));
   return [element('div', {class: 'hint'}, 'as the phase precision decided:'), list];
 }

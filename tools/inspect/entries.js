@@ -3,7 +3,12 @@
 // entries.js - What each entry of a step costs (docs/profile.md): a table of which only the rows in
 // sight are in the page.
 
-const table = {rows: [], columns: [], sortedBy: null, falling: true};
+const table = {
+  rows: [],
+  columns: [],
+  sortedBy: null,
+  falling: true
+};
 const rowHeight = 26;
 
 /** "940", "12.3 k": as the text report has it. */
@@ -31,10 +36,11 @@ function columnsOf(profile) {
     ['flops', entry => entry.flops, countText],
   ];
   if (profile.target !== 'cpu') {
-    columns.push(['blocks', entry => entry.blocks, String], ['threads', entry => entry.threads, String],
-                 ['registers', entry => entry.registers, String],
-                 ['shared', entry => entry.shared_bytes, sizeText],
-                 ['spills', entry => entry.spill_bytes, sizeText]);
+    columns.push(
+        ['blocks', entry => entry.blocks, String], ['threads', entry => entry.threads, String],
+        ['registers', entry => entry.registers, String],
+        ['shared', entry => entry.shared_bytes, sizeText],
+        ['spills', entry => entry.spill_bytes, sizeText]);
     for (const device of Object.keys(profile.step.time || {}))
       columns.push([device, entry => entry.time[device], timeText]);
   }
@@ -45,25 +51,28 @@ function columnsOf(profile) {
 function startEntries() {
   const {profile} = report;
   table.columns = columnsOf(profile);
-  table.rows = profile.programs.flatMap(({program, entries}) =>
-      entries.map((entry, number) => ({...entry, program, number})));
+  table.rows = profile.programs.flatMap(
+      ({program, entries}) => entries.map((entry, number) => ({...entry, program, number})));
   const {step} = profile;
   byId('cost').textContent = `a step on ${profile.target}: ${step.entries} entries, ` +
       `${sizeText(step.bytes_read)} read, ${sizeText(step.bytes_written)} written, ` +
       `${countText(step.flops)} flops` +
-      Object.entries(step.time || {}).map(([device, time]) => `; ${device} ≥ ${timeText(time)}`).join('') +
+      Object.entries(step.time || {})
+          .map(([device, time]) => `; ${device} ≥ ${timeText(time)}`)
+          .join('') +
       (profile.note ? ` (${profile.note})` : '');
 }
 
 /** What the profile says of a node of the phases memory and emit; "" if there is none. */
 function costOf(node) {
   if (!report.profile || node.pass === 'argument') return '';
-  if (!functionsOf(report.phases.find(each => each.name === 'memory')).includes(node.function)) return '';
+  if (!functionsOf(report.phases.find(each => each.name === 'memory')).includes(node.function))
+    return '';
   const program = report.profile.programs.find(each => each.program === node.function.name);
   const before = node.function.nodes.filter(each => each.pass === 'argument').length;
   const entry = program.entries[node.index - before];
   return `${sizeText(entry.bytes_read)} read, ${sizeText(entry.bytes_written)} written, ` +
-         `${countText(entry.flops)} flops`;
+      `${countText(entry.flops)} flops`;
 }
 
 /** Sorted by one column, empty cells last; the other way round the second time. */
@@ -87,7 +96,9 @@ function drawEntries() {
   const head = element('tr');
   table.columns.forEach(([title, valueOf], i) => {
     const isNumber = table.rows.some(entry => typeof valueOf(entry) === 'number');
-    const cell = element('th', {class: isNumber ? 'number' : ''}, title, table.sortedBy === i ? (table.falling ? ' ↓' : ' ↑') : '');
+    const cell = element(
+        'th', {class: isNumber ? 'number' : ''}, title,
+        table.sortedBy === i ? (table.falling ? ' ↓' : ' ↑') : '');
     cell.addEventListener('click', () => sortBy(i));
     head.append(cell);
   });
@@ -99,8 +110,9 @@ function drawEntries() {
     row.addEventListener('click', () => showEntry(entry.program, entry.number));
     for (const [, valueOf, text] of table.columns) {
       const value = valueOf(entry);
-      row.append(element('td', {class: typeof value === 'number' ? 'number' : '', title: value ?? ''},
-                         value === undefined ? '' : text(value)));
+      row.append(element(
+          'td', {class: typeof value === 'number' ? 'number' : '', title: value ?? ''},
+          value === undefined ? '' : text(value)));
     }
     body.append(row);
   }

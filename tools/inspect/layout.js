@@ -3,12 +3,12 @@
 // layout.js - Where things are drawn: layers by topological depth, scope by scope.
 //
 // After Sugiyama, Tagawa and Toda, "Methods for visual understanding of hierarchical system
-// structures" (IEEE Trans. SMC 11, 1981): every item of an open scope is one layer below the last of
-// those that it reads, and stands in its layer near their middle. Order of execution says which way
-// an edge between scopes goes, so that scopes which read one another are no problem.
+// structures" (IEEE Trans. SMC 11, 1981): every item of an open scope is one layer below the last
+// of those that it reads, and stands in its layer near their middle. Order of execution says which
+// way an edge between scopes goes, so that scopes which read one another are no problem.
 
 const nodeWidth = 190, nodeHeight = 44, gapX = 22, gapY = 26, padding = 14, headHeight = 28;
-const widestRow = 12 * (nodeWidth + gapX); // wider layers go on in the next row
+const widestRow = 12 * (nodeWidth + gapX);  // wider layers go on in the next row
 const laneGap = 110;
 
 /** The edges between shown items of a lane: [from, to], once each. */
@@ -69,7 +69,8 @@ function layoutScope(scope) {
   scope.w = Math.max(nodeWidth, ...scope.children.map(child => child.x + child.w + padding));
   scope.h = y - gapY + padding;
   if (scope.upward)
-    for (const child of scope.children) child.y = scope.h + headHeight - padding - child.y - child.h;
+    for (const child of scope.children)
+      child.y = scope.h + headHeight - padding - child.y - child.h;
   delete scope.inner;
 }
 
@@ -99,7 +100,7 @@ function placeRow(row) {
     const middle = sources.reduce((sum, source) => sum + source.x + source.w / 2, 0);
     return [child, sources.length ? middle / sources.length : 0];
   }));
-  row.sort((a, b) => wished.get(a) - wished.get(b)); // stable: else in order of execution
+  row.sort((a, b) => wished.get(a) - wished.get(b));  // stable: else in order of execution
   let end = -Infinity;
   for (const child of row) {
     child.x = Math.max(wished.get(child) - child.w / 2, end);

@@ -1,9 +1,15 @@
 'use strict';
 
-// memory.js - The memory plan: x is the entry, y the offset, a rectangle a slice from the entry that
-// makes it to the last that reads it.
+// memory.js - The memory plan: x is the entry, y the offset, a rectangle a slice from the entry
+// that makes it to the last that reads it.
 
-const timeline = {slices: [], programs: [], busiest: 0, range: 'arena', chosen: null};
+const timeline = {
+  slices: [],
+  programs: [],
+  busiest: 0,
+  range: 'arena',
+  chosen: null
+};
 
 /** The entries of programs, numbered as the plan numbers them: one number is a program's end. */
 function numberPrograms() {
@@ -56,7 +62,8 @@ function colourOf(slice) {
 function legendOf() {
   const key = (name, text) => element('span', {class: 'key'}, element('i', {class: name}), text);
   if (timeline.range === 'all')
-    return Object.entries(report.memory.classes).filter(([, bytes]) => bytes)
+    return Object.entries(report.memory.classes)
+        .filter(([, bytes]) => bytes)
         .map(([name, bytes]) => key(`c-${name}`, `${name.replace('_', ' ')} ${sizeText(bytes)}`));
   const types = new Set(timeline.arena.map(slice => precisionOf([slice]) || 'other'));
   return [...types].sort().map(type => key(`p-${type}`, type));
@@ -69,9 +76,17 @@ function frameOf(canvas) {
   const top = Math.max(...slices.map(slice => slice.offset + slice.bytes), bottom + 1);
   const left = 76, right = 16, above = 34, below = 26;
   const width = canvas.clientWidth - left - right, height = canvas.clientHeight - above - below;
-  return {slices, bottom, top, left, above, width, height,
-          x: entry => left + width * entry / timeline.end,
-          y: offset => above + height * (1 - (offset - bottom) / (top - bottom))};
+  return {
+    slices,
+    bottom,
+    top,
+    left,
+    above,
+    width,
+    height,
+    x: entry => left + width * entry / timeline.end,
+    y: offset => above + height * (1 - (offset - bottom) / (top - bottom))
+  };
 }
 
 function drawMemory() {
@@ -83,7 +98,8 @@ function drawMemory() {
   canvas.width = canvas.clientWidth * ratio;
   canvas.height = canvas.clientHeight * ratio;
   const pen = canvas.getContext('2d');
-  const style = getComputedStyle(canvas), colour = name => style.getPropertyValue(`--${name}`).trim();
+  const style = getComputedStyle(canvas),
+        colour = name => style.getPropertyValue(`--${name}`).trim();
   const frame = frameOf(canvas);
   pen.scale(ratio, ratio);
   pen.font = '12px system-ui, sans-serif';
@@ -156,14 +172,17 @@ function drawPeak(pen, frame, colour) {
 /** The slice under a point of the timeline, or undefined. */
 function sliceAt(canvas, x, y) {
   const frame = frameOf(canvas);
-  return frame.slices.find(slice => x >= frame.x(slice.first) && x < frame.x(slice.last + 1) &&
-      y <= Math.max(frame.y(slice.offset), frame.y(slice.offset + slice.bytes) + 1) &&
-      y >= frame.y(slice.offset + slice.bytes));
+  return frame.slices.find(
+      slice => x >= frame.x(slice.first) && x < frame.x(slice.last + 1) &&
+          y <= Math.max(frame.y(slice.offset), frame.y(slice.offset + slice.bytes) + 1) &&
+          y >= frame.y(slice.offset + slice.bytes));
 }
 
 function tipForSlice(slice) {
-  const lines = [slice.name, `${slice.type}, ${sizeText(slice.bytes)} at ${slice.offset}`,
-                 `${slice.class.replace('_', ' ')}, from ${entryText(slice.first)} to ${entryText(slice.last)}`];
+  const lines = [
+    slice.name, `${slice.type}, ${sizeText(slice.bytes)} at ${slice.offset}`,
+    `${slice.class.replace('_', ' ')}, from ${entryText(slice.first)} to ${entryText(slice.last)}`
+  ];
   return slice.node ? [...lines, `from ${slice.node}`] : lines;
 }
 
@@ -173,8 +192,10 @@ byId('timeline').addEventListener('mousemove', event => {
     timeline.chosen = slice;
     drawMemory();
   }
-  if (slice) showTip(tipForSlice(slice), event.clientX, event.clientY);
-  else hideTip();
+  if (slice)
+    showTip(tipForSlice(slice), event.clientX, event.clientY);
+  else
+    hideTip();
 });
 byId('timeline').addEventListener('mouseleave', hideTip);
 byId('timeline').addEventListener('click', () => {

@@ -1,8 +1,13 @@
 'use strict';
 
-// page.js - The controls: views, phases, programs, search, mouse and keyboard.
+// page.js - The controls: views, phases, programs, mouse and keyboard.
 
-const page = {view: 'graph', phase: null, shown: [], program: 'training step', found: [], marked: 0};
+const page = {
+  view: 'graph',
+  phase: null,
+  shown: [],
+  program: 'training step'
+};
 
 //===----------------------------------------------------------------------===//
 // Views, phases, programs
@@ -32,7 +37,8 @@ function showPhase(phase) {
   graph.chosen = null;
   graph.linked = new Set();
   showLanes(phase, lanes);
-  const same = chosen && (graph.items.get(chosen.id) || itemWith(chosen.nodes.flatMap(node => node.onnx)));
+  const same =
+      chosen && (graph.items.get(chosen.id) || itemWith(chosen.nodes.flatMap(node => node.onnx)));
   choose(same || null);
 }
 
@@ -49,7 +55,8 @@ function showEntry(program, number) {
 /** The item of the ONNX node with the first of these names; null if the lanes have none. */
 function itemWith(names) {
   for (const item of graph.items.values())
-    if (item.parent && (item.isNode || item.node) && item.nodes.some(node => node.onnx.includes(names[0])))
+    if (item.parent && (item.isNode || item.node) &&
+        item.nodes.some(node => node.onnx.includes(names[0])))
       return item;
   return null;
 }
@@ -58,77 +65,15 @@ function itemWith(names) {
 function phasesToShow() {
   const phases = [...report.phases];
   const memory = phases.find(phase => phase.name === 'memory');
-  if (report.profile) phases.push({...memory, name: 'emit', help: 'kernels, and what they cost',
-                                   decoded: functionsOf(memory)});
+  if (report.profile)
+    phases.push({
+      ...memory,
+      name: 'emit',
+      help: 'kernels, and what they cost',
+      decoded: functionsOf(memory)
+    });
   return phases;
 }
-
-//===----------------------------------------------------------------------===//
-// Search
-//===----------------------------------------------------------------------===//
-
-const mostFound = 12;
-
-/** Items whose ONNX name, operation or parameter has the text in it, the closest first. */
-function search(text) {
-  const wanted = text.toLowerCase();
-  const found = [];
-  for (const item of graph.items.values()) {
-    if (!item.parent) continue;
-    const name = item.id.replace(/^[^/#]*/, '').replace(/#.*$/, '') || item.label;
-    const others = item.node ? [item.node.op, ...item.node.onnx, ...item.node.tensors.map(each => each.name)] : [];
-    const place = name.toLowerCase().lastIndexOf(wanted);
-    if (place < 0 && !others.some(each => each.toLowerCase().includes(wanted))) continue;
-    const rest = place < 0 ? 1000 : name.length - place - wanted.length;
-    found.push({item, name, rank: rest + (item.node ? 0.5 : 0)});
-  }
-  return found.sort((a, b) => a.rank - b.rank).slice(0, mostFound);
-}
-
-function showFound() {
-  const text = byId('search').value.trim();
-  page.found = text ? search(text) : [];
-  page.marked = 0;
-  markFound();
-}
-
-function markFound() {
-  const list = byId('found');
-  list.replaceChildren(...page.found.map(({item, name}, i) => {
-    const line = element('li', {role: 'option', 'aria-selected': i === page.marked}, element('b', {}, name),
-                         ` ${item.lane}${item.node ? `, ${item.node.op}` : ''}`);
-    line.addEventListener('mousedown', () => takeFound(i));
-    return line;
-  }));
-  list.hidden = !page.found.length;
-  byId('search').setAttribute('aria-expanded', !list.hidden);
-}
-
-function takeFound(i) {
-  const found = page.found[i];
-  if (!found) return;
-  byId('found').hidden = true;
-  showView('graph');
-  reveal(found.item);
-  svg.focus({preventScroll: true});
-}
-
-byId('search').addEventListener('input', showFound);
-byId('search').addEventListener('focus', showFound);
-byId('search').addEventListener('blur', () => byId('found').hidden = true);
-byId('search').addEventListener('keydown', event => {
-  const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
-  if (step && page.found.length) {
-    page.marked = (page.marked + step + page.found.length) % page.found.length;
-    markFound();
-    event.preventDefault();
-  } else if (event.key === 'Enter') {
-    takeFound(page.marked);
-  } else if (event.key === 'Escape') {
-    svg.focus();
-  }
-  event.stopPropagation();
-});
 
 //===----------------------------------------------------------------------===//
 // Mouse and keyboard
@@ -136,9 +81,13 @@ byId('search').addEventListener('keydown', event => {
 
 const itemAt = event => graph.items.get(event.target.closest('[data-id]')?.dataset.id);
 
-let drag = null; // {x, y, moved}: where the pointer was
-svg.addEventListener('pointerdown', event => drag = {x: event.clientX, y: event.clientY, moved: 0});
-addEventListener('pointerup', () => setTimeout(() => drag = null)); // after the click
+let drag = null;  // {x, y, moved}: where the pointer was
+svg.addEventListener('pointerdown', event => drag = {
+  x: event.clientX,
+  y: event.clientY,
+  moved: 0
+});
+addEventListener('pointerup', () => setTimeout(() => drag = null));  // after the click
 addEventListener('pointermove', event => {
   if (!drag) return;
   graph.x += event.clientX - drag.x;
@@ -159,14 +108,19 @@ svg.addEventListener('click', event => {
 svg.addEventListener('mousemove', event => {
   const item = itemAt(event);
   const isQuiet = !item || !item.parent || item.open || (drag && drag.moved > 4);
-  if (isQuiet) hideTip();
-  else showTip(tipFor(item), event.clientX, event.clientY);
+  if (isQuiet)
+    hideTip();
+  else
+    showTip(tipFor(item), event.clientX, event.clientY);
 });
 svg.addEventListener('mouseleave', hideTip);
 svg.addEventListener('wheel', event => {
   event.preventDefault();
   const {left, top} = svg.getBoundingClientRect();
-  graph.next = [Math.exp(-event.deltaY * (event.deltaMode ? 0.04 : 0.0015)), event.clientX - left, event.clientY - top];
+  graph.next = [
+    Math.exp(-event.deltaY * (event.deltaMode ? 0.04 : 0.0015)), event.clientX - left,
+    event.clientY - top
+  ];
   zoom(...graph.next);
 }, {passive: false});
 
@@ -186,9 +140,26 @@ addEventListener('keydown', event => {
   const actions = {
     '/': () => byId('search').focus(),
     'Escape': () => choose(null),
-    '+': () => zoom(1.25), '=': () => zoom(1.25), '-': () => zoom(0.8), '0': () => fit(),
-    'ArrowLeft': () => { graph.x += step; draw(); }, 'ArrowRight': () => { graph.x -= step; draw(); },
-    'ArrowUp': () => { graph.y += step; draw(); }, 'ArrowDown': () => { graph.y -= step; draw(); },
+    '+': () => zoom(1.25),
+    '=': () => zoom(1.25),
+    '-': () => zoom(0.8),
+    '0': () => fit(),
+    'ArrowLeft': () => {
+      graph.x += step;
+      draw();
+    },
+    'ArrowRight': () => {
+      graph.x -= step;
+      draw();
+    },
+    'ArrowUp': () => {
+      graph.y += step;
+      draw();
+    },
+    'ArrowDown': () => {
+      graph.y -= step;
+      draw();
+    },
     'Enter': () => graph.chosen && setOpen(graph.chosen, !graph.chosen.open),
   };
   const isSvg = event.target === svg || event.target === document.body;
@@ -200,7 +171,10 @@ addEventListener('keydown', event => {
 addEventListener('resize', () => soon(() => showView(page.view)));
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => showView(page.view));
 byId('rows').addEventListener('scroll', () => soon(drawEntries));
-byId('collapse').addEventListener('click', () => { setAllOpen(false); fit(legibleScale); });
+byId('collapse').addEventListener('click', () => {
+  setAllOpen(false);
+  fit(legibleScale);
+});
 byId('expand').addEventListener('click', () => setAllOpen(true));
 byId('larger').addEventListener('click', () => zoom(1.25));
 byId('smaller').addEventListener('click', () => zoom(0.8));
@@ -219,25 +193,30 @@ function start() {
   document.title = `${report.model} - halfstep`;
   byId('model').textContent = report.model;
   const {precision, loss, optimizer, batch} = report.recipe;
-  byId('recipe').textContent = [precision, loss, optimizer, batch && `batch ${batch}`].filter(Boolean).join(' · ');
+  byId('recipe').textContent =
+      [precision, loss, optimizer, batch && `batch ${batch}`].filter(Boolean).join(' · ');
   byId('legend').replaceChildren(
-      ...['f16', 'bf16', 'f32', 'f64', 'other', 'mixed'].map(each =>
-          element('span', {class: 'key'}, element('i', {class: `p-${each}`}), each)),
-      element('span', {class: 'key'}, 'fill: result · left edge: operands · bar: operations inside'));
+      ...['f16', 'bf16', 'f32', 'f64', 'other', 'mixed'].map(
+          each => element('span', {class: 'key'}, element('i', {class: `p-${each}`}), each)),
+      element(
+          'span', {class: 'key'}, 'fill: result · left edge: operands · bar: operations inside'));
   addReaders(report.phases);
   const phases = page.shown = phasesToShow();
   byId('phases').replaceChildren(...phases.map(phase => {
     const button = element('button', {role: 'radio', title: phase.help}, phase.name);
     button.addEventListener('click', () => {
       showPhase(phase);
-      if (graph.chosen) reveal(graph.chosen);
-      else fit(legibleScale);
+      if (graph.chosen)
+        reveal(graph.chosen);
+      else
+        fit(legibleScale);
     });
     return button;
   }));
   for (const button of byId('views').children) {
     const {view} = button.dataset;
-    button.disabled = (view === 'memory' && !report.memory) || (view === 'entries' && !report.profile);
+    button.disabled =
+        (view === 'memory' && !report.memory) || (view === 'entries' && !report.profile);
     button.addEventListener('click', () => showView(view));
   }
   if (report.memory) startMemory();
