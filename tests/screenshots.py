@@ -5,14 +5,13 @@ halfstep is found through PATH, as in the tests.
 
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 import onnx
 
 from browser import Browser
-from support import DATA, TESTS
+from support import DATA, TESTS, output
 from transformer import transformer
 
 RECIPE = "--batch 16 --optimizer adamw --precision half-grad".split()
@@ -27,9 +26,8 @@ def main():
 
         def load(model, loss):
             page = folder / "page.html"
-            with page.open("w") as file:
-                subprocess.run(["halfstep", "inspect", model, *RECIPE, "--loss", loss, "--format", "html"],
-                               stdout=file, check=True)
+            page.write_text(output("halfstep", "inspect", model, *RECIPE, "--loss", loss,
+                                   "--format", "html"))
             browser.load(page)
 
         def click(selector):
