@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/Describe.h"
 #include "runtime/RunOptions.h"
 #include "runtime/Suggestion.h"
 #include "tools/Commands.h"
@@ -128,6 +129,26 @@ static int inspectPhase(Compilation &compilation, Phase phase, llvm::StringRef f
   return 0;
 }
 
+static int printSummary(const ModelSummary &summary, llvm::StringRef format, int exitCode) {
+  if (format == "json")
+    summary.printJson(llvm::outs());
+  else
+    summary.printText(llvm::outs());
+  return exitCode;
+}
+
+/// Keeps what errors, which are printed all the same, say of nodes.
+static void noteBlockingNodes(Diagnostic &diagnostic, std::vector<BlockingNode> &blocking) {
+  if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+    return;
+  if (std::string node = nodeNames(diagnostic.getLocation()); !node.empty())
+    blocking.push_back({node, diagnostic.str()});
+  for (Diagnostic &note : diagnostic.getNotes())
+    if (std::string node = nodeNames(note.getLocation());
+        !node.empty() && note.getLocation() != diagnostic.getLocation())
+      blocking.push_back({node, note.str()});
+}
+
 /// Differentiates too, so that nodes without a gradient are reported, by a loss that fits any model
 /// where none is given.
 static int inspectModel(CompileOptions options, llvm::StringRef format) {
@@ -135,8 +156,27 @@ static int inspectModel(CompileOptions options, llvm::StringRef format) {
   if (options.recipe.loss.empty())
     options.recipe.loss = "mean";
   Compilation compilation(options, /*quiet=*/false);
-  if (failed(compilation.load()) || failed(compilation.advance(Phase::Grad)))
+  std::vector<BlockingNode> blocking;
+  bool isBlocked = [&] {
+    ScopedDiagnosticHandler collector(&compilation.context(), [&](Diagnostic &diagnostic) {
+      noteBlockingNodes(diagnostic, blocking);
+      return failure(); // the handler behind this one prints it
+    });
+    return failed(compilation.load()) || failed(compilation.advance(Phase::Grad));
+  }();
+  bool isFile = !llvm::StringRef(options.model).ends_with(".mlir");
+  if (isBlocked && (blocking.empty() || !isFile || compilation.exitCode() != 1))
     return compilation.exitCode();
+  FailureOr<FileSummary> file = FileSummary();
+  if (isFile)
+    file = summariseFile(compilation.context(), options.model, options.externalData);
+  if (failed(file))
+    return compilation.exitCode();
+  if (isBlocked) {
+    ModelSummary summary(*file, std::move(blocking));
+    summary.setLost(std::move(file->lost));
+    return printSummary(summary, format, compilation.exitCode());
+  }
   if (!compilation.module().lookupSymbol("forward"))
     throw runtime::Error("--phase", "is needed for a module that is past the phase grad")
         .exitWith(2);
@@ -146,11 +186,8 @@ static int inspectModel(CompileOptions options, llvm::StringRef format) {
   if (failed(pins))
     return compilation.exitCode();
   ModelSummary summary(compilation.module(), compilation.dimensions(), asGiven, *pins);
-  if (format == "json")
-    summary.printJson(llvm::outs());
-  else
-    summary.printText(llvm::outs());
-  return 0;
+  summary.setLost(std::move(file->lost));
+  return printSummary(summary, format, 0);
 }
 
 int inspectCommand(int argc, char **argv) {

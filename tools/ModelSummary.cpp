@@ -22,20 +22,39 @@ ModelSummary::ModelSummary(ModuleOp module, std::vector<DimensionBinding> dimens
   auto forward = module.lookupSymbol<func::FuncOp>("forward");
   for (auto [i, type] : llvm::enumerate(forward.getArgumentTypes())) {
     auto tensor = cast<RankedTensorType>(type);
-    if (auto name = forward.getArgAttrOfType<StringAttr>(i, attr::kInput))
-      inputs.push_back({name.str(), tensor, false});
-    else if (auto name = forward.getArgAttrOfType<StringAttr>(i, attr::kParameter))
-      parameters.push_back(
-          {name.str(), tensor, !!forward.getArgAttr(i, attr::kTrainable), low.contains(name)});
+    if (auto name = forward.getArgAttrOfType<StringAttr>(i, attr::kInput)) {
+      inputs.push_back(describe(name, tensor));
+    } else if (auto name = forward.getArgAttrOfType<StringAttr>(i, attr::kParameter)) {
+      Tensor &parameter = parameters.emplace_back(describe(name, tensor));
+      parameter.isTrained = !!forward.getArgAttr(i, attr::kTrainable);
+      parameter.isLow = low.contains(name);
+      parameter.remark = std::string(parameter.isTrained ? "trained" : "fixed") +
+                         (parameter.isLow ? ", low" : ", full");
+    }
   }
   for (auto [i, type] : llvm::enumerate(forward.getResultTypes()))
-    outputs.push_back({forward.getResultAttrOfType<StringAttr>(i, attr::kOutput).str(),
-                       cast<RankedTensorType>(type), false});
+    outputs.push_back(describe(forward.getResultAttrOfType<StringAttr>(i, attr::kOutput),
+                               cast<RankedTensorType>(type)));
   if (auto micro = module.lookupSymbol<func::FuncOp>("micro"))
     micro.walk([&](train::EvaluationOpInterface op) {
       trainingOnly.push_back({nodeNames(op.getLoc()), op->getName().stripDialect().str()});
     });
   command = compileLine(options);
+}
+
+ModelSummary::ModelSummary(const FileSummary &file, std::vector<BlockingNode> blocking)
+    : blocking(std::move(blocking)) {
+  for (auto [from, to] :
+       {std::pair(&file.inputs, &inputs), {&file.outputs, &outputs}, {&file.weights, &parameters}})
+    for (const FileTensor &tensor : *from)
+      to->push_back({tensor});
+}
+
+ModelSummary::Tensor ModelSummary::describe(llvm::StringRef name, RankedTensorType type) {
+  Tensor tensor{{name.str(), typeText(type.clone(ArrayRef<int64_t>())), {}}};
+  for (int64_t size : type.getShape())
+    tensor.sizes.push_back(std::to_string(size));
+  return tensor;
 }
 
 /// A word of a shell's command line.
@@ -69,7 +88,7 @@ std::string ModelSummary::compileLine(const CompileOptions &options) const {
     else if (!dimension.isLeading || isBound)
       add("--bind", dimension.name + "=" + std::to_string(dimension.size));
   }
-  bool isScalar = !outputs.empty() && outputs.front().type.getRank() == 0;
+  bool isScalar = !outputs.empty() && outputs.front().sizes.empty();
   add("--loss", !recipe.loss.empty() ? recipe.loss : isScalar ? "output" : "mse");
   add("--optimizer", !recipe.optimizer.empty() ? recipe.optimizer : "adam:lr=1e-3");
   for (const std::string &pattern : recipe.train)
@@ -90,22 +109,38 @@ static std::string flagsFor(const DimensionBinding &dimension) {
   return dimension.name.empty() ? "--batch N" : "--batch N or " + bind;
 }
 
+/// Empty where sizes are not known.
+std::string ModelSummary::parameterCount() const {
+  int64_t elements = 0, trained = 0;
+  for (const Tensor &parameter : parameters) {
+    int64_t count = 1;
+    for (const std::string &size : parameter.sizes)
+      count *= std::stoll(size); // a weight's are numbers
+    elements += count;
+    trained += parameter.isTrained ? count : 0;
+  }
+  std::string text = std::to_string(elements) + " elements";
+  return blocking.empty() ? text + ", " + std::to_string(trained) + " of them trained" : text;
+}
+
 void ModelSummary::printText(llvm::raw_ostream &os) const {
   size_t width = 0;
   for (const auto *list : {&inputs, &outputs, &parameters})
     for (const Tensor &tensor : *list)
       width = std::max(width, tensor.name.size());
-  auto print = [&](const Tensor &tensor, llvm::StringRef remark) {
-    os << "  " << llvm::left_justify(tensor.name, width) << "  " << typeText(tensor.type) << remark
-       << '\n';
+  auto print = [&](const std::vector<Tensor> &tensors) {
+    for (const Tensor &tensor : tensors) {
+      os << "  " << llvm::left_justify(tensor.name, width) << "  ";
+      for (const std::string &size : tensor.sizes)
+        os << size << 'x';
+      os << tensor.element << (tensor.remark.empty() ? "" : "  ") << tensor.remark << '\n';
+    }
   };
 
   os << "inputs\n";
-  for (const Tensor &input : inputs)
-    print(input, "");
+  print(inputs);
   os << "outputs\n";
-  for (const Tensor &output : outputs)
-    print(output, "");
+  print(outputs);
   if (!dimensions.empty())
     os << "dimensions\n";
   for (const DimensionBinding &dimension : dimensions) {
@@ -114,68 +149,77 @@ void ModelSummary::printText(llvm::raw_ostream &os) const {
       os << ", assumed; to bind by " << flagsFor(dimension);
     os << '\n';
   }
-  int64_t elements = 0, trained = 0;
-  for (const Tensor &parameter : parameters) {
-    elements += parameter.type.getNumElements();
-    trained += parameter.isTrained ? parameter.type.getNumElements() : 0;
-  }
-  os << "parameters: " << elements << " elements, " << trained << " of them trained\n";
-  for (const Tensor &parameter : parameters)
-    print(parameter, (llvm::Twine(parameter.isTrained ? "  trained" : "  fixed") +
-                      (parameter.isLow ? ", low" : ", full"))
-                         .str());
+  os << "parameters: " << parameterCount() << '\n';
+  print(parameters);
   if (!trainingOnly.empty())
     os << "in training only\n";
   for (const auto &[node, op] : trainingOnly)
     os << "  " << node << "  " << op << '\n';
-  os << "compile it with\n  " << command << '\n';
+  if (!lost.empty())
+    os << "lost in the export\n";
+  for (const ExportLoss &loss : lost)
+    os << "  " << (loss.subject.empty() ? "" : loss.subject + ": ") << loss.what << '\n';
+  if (!blocking.empty())
+    os << "blocked by\n";
+  for (const BlockingNode &each : blocking)
+    os << "  " << each.node << ": " << each.reason << '\n';
+  if (!command.empty())
+    os << "compile it with\n  " << command << '\n';
 }
 
 void ModelSummary::printJson(llvm::raw_ostream &os) const {
   llvm::json::OStream json(os, /*IndentSize=*/2);
+  auto text = [&](llvm::StringRef key, const std::string &value) {
+    json.attribute(key, llvm::json::fixUTF8(value));
+  };
   auto tensorFields = [&](const Tensor &tensor) {
-    json.attribute("name", llvm::json::fixUTF8(tensor.name));
-    json.attribute("type", typeText(RankedTensorType::get({}, tensor.type.getElementType())));
+    text("name", tensor.name);
+    json.attribute("type", tensor.element);
     json.attributeArray("shape", [&] {
-      for (int64_t size : tensor.type.getShape())
-        json.value(size);
+      for (const std::string &size : tensor.sizes)
+        if (int64_t number; llvm::StringRef(size).getAsInteger(10, number))
+          json.value(llvm::json::fixUTF8(size));
+        else
+          json.value(number);
     });
   };
-  auto list = [&](llvm::StringRef key, const std::vector<Tensor> &tensors) {
+  auto list = [&](llvm::StringRef key, const auto &items, auto writeFields) {
     json.attributeArray(key, [&] {
-      for (const Tensor &tensor : tensors)
-        json.object([&] { tensorFields(tensor); });
+      for (const auto &item : items)
+        json.object([&] { writeFields(item); });
     });
   };
   json.object([&] {
     json.attribute("version", 1);
-    list("inputs", inputs);
-    list("outputs", outputs);
-    json.attributeArray("dimensions", [&] {
-      for (const DimensionBinding &dimension : dimensions)
-        json.object([&] {
-          json.attribute("name", llvm::json::fixUTF8(dimension.name));
-          json.attribute("size", dimension.size);
-          json.attribute("leading", dimension.isLeading);
-          json.attribute("assumed", dimension.isAssumed);
-        });
+    list("inputs", inputs, tensorFields);
+    list("outputs", outputs, tensorFields);
+    list("dimensions", dimensions, [&](const DimensionBinding &dimension) {
+      text("name", dimension.name);
+      json.attribute("size", dimension.size);
+      json.attribute("leading", dimension.isLeading);
+      json.attribute("assumed", dimension.isAssumed);
     });
-    json.attributeArray("parameters", [&] {
-      for (const Tensor &parameter : parameters)
-        json.object([&] {
-          tensorFields(parameter);
-          json.attribute("trained", parameter.isTrained);
-          json.attribute("class", parameter.isLow ? "low" : "full");
-        });
+    list("parameters", parameters, [&](const Tensor &parameter) {
+      tensorFields(parameter);
+      if (!blocking.empty())
+        return;
+      json.attribute("trained", parameter.isTrained);
+      json.attribute("class", parameter.isLow ? "low" : "full");
     });
-    json.attributeArray("training_only", [&] {
-      for (const auto &[node, op] : trainingOnly)
-        json.object([&] {
-          json.attribute("node", llvm::json::fixUTF8(node));
-          json.attribute("op", op);
-        });
+    list("training_only", trainingOnly, [&](const auto &each) {
+      text("node", each.first);
+      json.attribute("op", each.second);
     });
-    json.attribute("compile", llvm::json::fixUTF8(command));
+    list("lost", lost, [&](const ExportLoss &loss) {
+      text("subject", loss.subject);
+      text("what", loss.what);
+    });
+    list("blocking", blocking, [&](const BlockingNode &each) {
+      text("node", each.node);
+      text("reason", each.reason);
+    });
+    if (!command.empty())
+      text("compile", command);
   });
   os << '\n';
 }

@@ -56,7 +56,7 @@ static void printJson(llvm::ArrayRef<OpSupport> ops, llvm::raw_ostream &os) {
           json.attribute("gradient", op.gradient);
           json.attribute("category", op.category);
           json.attribute("cpu", op.forward != Support::No);
-          json.attribute("cuda", false);
+          json.attribute("cuda", op.forward != Support::No);
         });
     });
   });
