@@ -1,9 +1,11 @@
 """What the tests that run whole programs have in common.
 
-The programs are found through PATH, as lit and ctest set it.
+The programs are found through PATH, as lit and ctest set it. Where HALFSTEP_TEST_TARGET is `cuda`,
+steps are compiled for CUDA and run on the device that HALFSTEP_TEST_DEVICE says, as in Device.h.
 """
 
 import json
+import os
 import pathlib
 import subprocess
 
@@ -13,10 +15,33 @@ TESTS = pathlib.Path(__file__).resolve().parent
 DATA = TESTS / "models" / "data"
 DIGITS = TESTS.parent / "examples" / "digits"
 
+ON_CUDA = os.environ.get("HALFSTEP_TEST_TARGET") == "cuda"
+DEVICE = os.environ.get("HALFSTEP_TEST_DEVICE", "emulate")
+EMULATED = ON_CUDA and DEVICE == "emulate"
+
+
+def orders():
+    """Options of training that change the order of a step's work and may change no bit: the number
+    of threads, or what an emulated device runs first. A device has no such option."""
+    if not ON_CUDA:
+        return [["--threads", threads] for threads in (1, 2, 3)]
+    return [["--emulator-seed", seed] if EMULATED else [] for seed in (0, 1, 2)]
+
+
+def on_device(command):
+    """The words of a command of halfstep, or of a training executable, for what the tests run on."""
+    words = [str(word) for word in command]
+    program = words[1] if words[0] == "halfstep" else "executable"
+    if ON_CUDA and program in ("compile", "inspect", "train", "run"):
+        words += ["--target", "cuda", *(["--with-emulation"] if EMULATED else [])]
+    if ON_CUDA and program in ("executable", "train", "run"):
+        words += ["--device", DEVICE]
+    return words
+
 
 def run(*command, code=0, **options):
     """Runs a program that must end with exit code `code`; returns what it wrote to stderr."""
-    command = [str(word) for word in command]
+    command = on_device(command)
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
     assert done.returncode == code, (
         f"exit code {done.returncode}, not {code}: {' '.join(command)}\n{done.stdout}{done.stderr}")
@@ -25,12 +50,16 @@ def run(*command, code=0, **options):
 
 def output(*command):
     """What a program that ends with exit code 0 wrote to stdout."""
-    command = [str(word) for word in command]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
+    return subprocess.run(on_device(command), capture_output=True, text=True, timeout=300,
+                          check=True).stdout
 
 
 def halfstep(*arguments, **options):
     return run("halfstep", *arguments, **options)
+
+
+# Of programs whose steps take an emulated device a quarter of a second.
+EMULATED_STEPS = {"digits_cnn_plain": 4}
 
 
 class Program:
@@ -39,8 +68,10 @@ class Program:
     def __init__(self, name, folder):
         base = name.split(".")[0]
         self.record = json.loads((DATA / f"{base}.json").read_text())
-        self.losses = self.record["modes"]["fp32"]["loss"]
         self.steps = self.record["steps"]
+        if EMULATED:
+            self.steps = min(self.steps, EMULATED_STEPS.get(base, self.steps))
+        self.losses = self.record["modes"]["fp32"]["loss"][:self.steps]
         made = {"digits_mlp": digits, "digits_cnn_plain": digit_images, "keknet": noise}.get(base)
         place = folder if made else DATA
         self.x, self.label = (place / f"{base}.{kind}.npy" for kind in ("x", "label"))

@@ -2,7 +2,6 @@
 
 import json
 import pathlib
-import subprocess
 import tempfile
 import unittest
 
@@ -10,7 +9,7 @@ import numpy
 import onnx
 from onnx import TensorProto, helper
 
-from support import halfstep, logged
+from support import halfstep, logged, output
 
 SAMPLES, BATCH, FEATURES, OUTPUTS = 1280, 256, 400, 3  # a batch is long enough for a thread
 
@@ -106,20 +105,16 @@ class InputsTest(unittest.TestCase):
         halfstep("compile", self.model, "--batch", BATCH, "--loss", "mse", "--optimizer", "sgd",
                  "--precision", "half-grad", "--input-type", "x=fp32", "--input-type", "label=bf16",
                  "-o", executable)
-        description = self.output(executable, "--describe")
+        description = output(executable, "--describe")
         self.assertRegex(description, rf"x +F32\[{BATCH}, {FEATURES}\]")
         self.assertRegex(description, rf"label +BF16\[{BATCH}, {OUTPUTS}\]")
-
-    def output(self, *command):
-        return subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                              check=True).stdout
 
     def test_the_plan_counts_the_slots(self):
         bytes_of_slot = BATCH * FEATURES * 2 + BATCH * OUTPUTS * 4
         for slots in (1, 2, 5):
-            plan = self.output("halfstep", "inspect", self.model, "--batch", BATCH, "--loss", "mse",
-                               "--optimizer", "sgd", "--input-type", "x=fp16", "--input-slots",
-                               slots, "--phase", "memory", "--format", "json")
+            plan = output("halfstep", "inspect", self.model, "--batch", BATCH, "--loss", "mse",
+                          "--optimizer", "sgd", "--input-type", "x=fp16", "--input-slots", slots,
+                          "--phase", "memory", "--format", "json")
             self.assertEqual(json.loads(plan)["classes"]["inputs"], slots * bytes_of_slot)
 
 

@@ -3,7 +3,6 @@
 import json
 import math
 import pathlib
-import subprocess
 import tempfile
 import unittest
 
@@ -12,7 +11,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from support import halfstep
+from support import halfstep, output
 
 EPSILON = 1e-5  # of ONNX, where a node states none
 
@@ -121,11 +120,10 @@ class NormTest(unittest.TestCase):
                          helper.make_node(norm, ["h", "s"], ["n"], "norm"),
                          helper.make_node("MatMul", ["n", "w2"], ["y"], "second")], [size], weights)
             for mode in ("autocast", "half-grad"):
-                done = subprocess.run(
-                    ["halfstep", "inspect", path, "--batch", str(rows), "--loss", "mse",
-                     "--optimizer", "sgd", "--precision", mode, "--phase", "memory", "--format",
-                     "json"], check=True, capture_output=True)
-                types = [part["type"] for part in json.loads(done.stdout)["slices"]
+                plan = output("halfstep", "inspect", path, "--batch", rows, "--loss", "mse",
+                              "--optimizer", "sgd", "--precision", mode, "--phase", "memory",
+                              "--format", "json")
+                types = [part["type"] for part in json.loads(plan)["slices"]
                          if part["name"].startswith("micro/")]
                 self.assertIn(f"{rows}x{size}xf16", types)
                 self.assertNotIn(f"{rows}x{size}xf32", types, (norm, mode))
