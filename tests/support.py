@@ -111,6 +111,15 @@ def noise():
             for channels in (3, 64)]
 
 
+def tensors(path):
+    """The tensors of a checkpoint by name, as bytes."""
+    content = path.read_bytes()
+    start = 8 + int.from_bytes(content[:8], "little")
+    places = {name: entry["data_offsets"] for name, entry in json.loads(content[8:start]).items()
+              if name != "__metadata__"}
+    return {name: content[start + begin:start + end] for name, (begin, end) in places.items()}
+
+
 def logged(path, key):
     """The values of `key` in the steps of a --log file, as exact numbers."""
     events = [json.loads(line) for line in path.read_text().splitlines()]

@@ -2,17 +2,18 @@
 //
 // Every case that generate.py wrote: imported, compiled in the file's types, run, and compared with
 // the expected outputs under the case's own tolerance. A case may be refused only if refusals.txt
-// gives the reason, and must be refused then.
+// gives the reason, and must be refused then. On the CPU or on a CUDA device (tests/Device.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "codegen/Codegen.h"
 #include "frontend/Importer.h"
+#include "mlir/IR/Diagnostics.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "runtime/Npy.h"
 #include "runtime/Session.h"
-#include "mlir/IR/Diagnostics.h"
+#include "tests/Device.h"
 #include <cmath>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -88,27 +89,27 @@ public:
       return false;
     Recipe recipe;
     recipe.precision = "as-is";
+    device.setTarget(recipe);
     auto assignLayout = [&](Phase phase, mlir::ModuleOp module) {
       if (phase != Phase::Update || layout == Layout::ByCost)
         return;
       mlir::PassManager pm(&context);
-      pm.addPass(createAssignLayoutPass({layout}));
+      pm.addPass(createAssignLayoutPass({layout, recipe.executor()}));
       EXPECT_TRUE(succeeded(pm.run(module)));
     };
     if (failed(runPhases(*model->module, recipe, Phase::Memory, assignLayout)))
       return false;
     hasWindows = false;
-    model->module->walk([&](mlir::Operation *op) {
-      hasWindows |= mlir::isa<table::ConvOp, table::PoolOp>(op);
-    });
-    (*model->module)->setAttr(table::attr::kRecipe,
-                              mlir::StringAttr::get(&context, recipe.toJson()));
-    auto artefact = codegen::compileModule(*model->module,
-                                           llvm::cantFail(codegen::CpuTarget::get("native")));
+    model->module->walk(
+        [&](mlir::Operation *op) { hasWindows |= mlir::isa<table::ConvOp, table::PoolOp>(op); });
+    (*model->module)
+        ->setAttr(table::attr::kRecipe, mlir::StringAttr::get(&context, recipe.toJson()));
+    auto artefact = codegen::compileModule(*model->module, device.target(recipe));
     if (failed(artefact))
       return false;
+    session.reset(); // one emulated device at a time
     session = std::make_unique<runtime::Session>(
-        runtime::Artefact::load(name, artefact->sharedObject), /*threads=*/1);
+        runtime::Artefact::load(name, artefact->sharedObject), /*threads=*/1, device.device());
     for (const Weight &weight : model->weights)
       if (const hs_tensor *tensor = session->find(HS_PARAMETER, weight.name))
         session->write(*tensor, weight.bytes.data());
@@ -130,9 +131,8 @@ public:
     unsigned outputs = 0;
     for (uint64_t t = 0; t < tables.tensor_count; ++t)
       if (tables.tensors[t].role == HS_OUTPUT)
-        compare(tables.tensors[t], readArray(folder + "/output_" + std::to_string(outputs++) +
-                                             ".npy")
-                                       .value());
+        compare(tables.tensors[t],
+                readArray(folder + "/output_" + std::to_string(outputs++) + ".npy").value());
     EXPECT_GT(outputs, 0u) << name;
   }
 
@@ -154,6 +154,7 @@ private:
 
   std::string name, folder;
   double rtol, atol;
+  TestDevice device = TestDevice::ofEnvironment();
   mlir::MLIRContext context;
   std::unique_ptr<runtime::Session> session;
 };

@@ -1,6 +1,7 @@
 """A CUDA step on an emulated device trains as the CPU does, whatever order the device takes."""
 
 import json
+import os
 import pathlib
 import tempfile
 import unittest
@@ -9,12 +10,15 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from support import Program, halfstep, logged, output, run
+from support import EMULATED_STEPS, Program, halfstep, logged, output, run, tensors
 
-# And how many steps of them: a step takes as long as its work, at some ten million loads a second.
-PROGRAMS = {"linear8": 20, "mlp10": 40, "digits_mlp": 30, "keknet": 12, "digits_cnn_plain": 3}
-# Losses of a trajectory, relative to the CPU's: sums of products are in another order.
-BOUNDS = {"fp32": 1e-5, "fp16": 1e-3, "bf16": 2e-3}
+PROGRAMS = ("linear8", "mlp10", "digits_mlp", "keknet", "digits_cnn_plain")
+MODES = [("fp32", "fp16"), *((mode, half_type) for mode in ("autocast", "half-grad", "half")
+                             for half_type in ("fp16", "bf16"))]
+# The CPU without its instruction for bf16, which sums two products at a time. In that order 18
+# gradients of digits_mlp are rounded the other way by step 100, and by step 102 a weight is, by 2^-8
+# of it; the loss of step 112 is off by 1.03e-3, on one CPU beside another as on a device.
+PLAIN_PRODUCTS = {**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2"}
 CUDA = ["--target", "cuda", "--with-emulation"]
 
 
@@ -36,12 +40,12 @@ class EmulatedCudaTest(unittest.TestCase):
     def train(self, executable, program, *options):
         log, checkpoint = self.folder / "log.jsonl", self.folder / "checkpoint"
         run(executable, *program.data(), "--no-shuffle", "--steps", program.steps, "--log", log,
-            "--save", checkpoint, "--force", *options)
+            "--save", checkpoint, "--force", *options, env=PLAIN_PRODUCTS)
         return log, checkpoint.read_bytes()
 
     def check_mode(self, name, mode, half_type):
         program = Program(name, self.folder)
-        program.steps = PROGRAMS[name]
+        program.steps = EMULATED_STEPS.get(name, program.steps)
         scale = ["--loss-scale", "none"] if program.record["loss_scale"] == "none" else []
         options = ["--precision", mode, "--half-type", half_type, *(scale if mode != "fp32" else [])]
         log, _ = self.train(self.compile(program, *options), program)
@@ -56,35 +60,39 @@ class EmulatedCudaTest(unittest.TestCase):
             self.assertEqual(results[0], result, "depends on the order of threads and blocks")
         (on_device, *others), _ = results[0]
         numpy.testing.assert_allclose(on_device, losses, atol=0,
-                                      rtol=BOUNDS["fp32" if mode == "fp32" else half_type])
+                                      rtol=1e-5 if mode == "fp32" else 1e-3)
         self.assertEqual(others, expected)
 
     def test_trains_as_the_cpu_does_with_the_same_bits_for_every_seed(self):
         for name in PROGRAMS:
-            for mode, half_type in (("fp32", "fp16"), ("autocast", "fp16"), ("half-grad", "fp16"),
-                                    ("half", "fp16"), ("half-grad", "bf16"), ("half", "bf16")):
+            for mode, half_type in MODES:
                 with self.subTest(name, mode=mode, half_type=half_type):
                     self.check_mode(name, mode, half_type)
 
     def test_a_run_continues_on_the_other_back_end(self):
-        program = Program("mlp10", self.folder)
-        options = ["--precision", "half-grad"]
-        on_cpu = self.folder / "on_cpu"
-        halfstep("compile", program.model, *program.recipe(), "-o", on_cpu, *options)
-        on_device = self.compile(program, *options, *CUDA)
-        whole, _ = self.train(on_cpu, program)
-        expected = logged(whole, "loss")
-        ways = {"cpu": (on_cpu, []), "device": (on_device, emulated())}
-        for first, second in (("cpu", "device"), ("device", "cpu")):
-            with self.subTest(first=first, second=second):
-                checkpoint, log = self.folder / first, self.folder / f"{first}.jsonl"
-                executable, device = ways[first]
-                run(executable, *program.data(), *device, "--no-shuffle", "--steps", 15, "--save",
-                    checkpoint)
-                executable, device = ways[second]
-                run(executable, *program.data(), *device, "--steps", program.steps, "--resume",
-                    checkpoint, "--log", log)
-                numpy.testing.assert_allclose(logged(log, "loss"), expected[15:], rtol=1e-3)
+        """The state, Adam's moments and the loss scale in it, goes over as it is, and the run goes
+        on with the samples that were next."""
+        program = Program("digits_mlp", self.folder)
+        data = [*program.data(), "--shuffle", "--seed", 5]
+        start, over, log = (self.folder / name for name in ("start", "over", "log.jsonl"))
+        for mode, bound in (("fp32", 1e-5), ("half-grad", 1e-3)):
+            options = ["--precision", mode, "--loss-scale", "dynamic:growth_interval=4"]
+            on_cpu = self.folder / "on_cpu"
+            halfstep("compile", program.model, *program.recipe(), "-o", on_cpu, *options)
+            on_device = self.compile(program, *options, *CUDA)
+            run(on_cpu, *data, "--steps", 12, "--log", log)
+            losses, scales = logged(log, "loss"), logged(log, "scale")
+            self.assertGreater(scales[-1], scales[0])
+            ways = {"cpu": [on_cpu], "device": [on_device, *emulated()]}
+            for first, second in (("cpu", "device"), ("device", "cpu")):
+                with self.subTest(mode, first=first):
+                    run(*ways[first], *data, "--steps", 6, "--save", start, "--force")
+                    run(*ways[second], *data, "--steps", 6, "--resume", start, "--save", over,
+                        "--force")
+                    self.assertEqual(tensors(start), tensors(over))
+                    run(*ways[second], *data, "--steps", 12, "--resume", start, "--log", log)
+                    numpy.testing.assert_allclose(logged(log, "loss")[-6:], losses[6:], rtol=bound)
+                    self.assertEqual(logged(log, "scale")[-6:], scales[6:])
 
     def test_a_deep_product_uses_the_workspace_of_the_plan(self):
         """The emulated library splits such a product, and spoils the memory it is given for that:

@@ -4,7 +4,6 @@ The network is y = mean(relu(x W^T) V^T): f16 ends at 65504, so the size of a sa
 whether the forward pass, the backward pass or nothing overflows.
 """
 
-import json
 import pathlib
 import struct
 import tempfile
@@ -14,17 +13,7 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from support import halfstep, logged, run
-
-
-def checkpoint(path):
-    """The tensors of a safetensors file by name, as bytes."""
-    data = path.read_bytes()
-    (length,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8:8 + length])
-    header.pop("__metadata__", None)
-    return {name: data[8 + length + tensor["data_offsets"][0]:8 + length + tensor["data_offsets"][1]]
-            for name, tensor in header.items()}
+from support import halfstep, logged, run, tensors
 
 
 def philox(counter, key):
@@ -92,7 +81,7 @@ class OverflowTest(unittest.TestCase):
                 self.train(program, [1, 100], "--save", after, "--force")
                 self.assertEqual(logged(self.log, "skipped"), [False, True])
                 self.assertEqual(logged(self.log, "scale"), [2048, 2048])
-                old, new = checkpoint(before), checkpoint(after)
+                old, new = tensors(before), tensors(after)
                 changed = {name for name in old if old[name] != new[name]}
                 changed.discard("halfstep/running_loss")  # is that of the batch
                 self.assertEqual(changed, {"halfstep/iteration", "halfstep/growth", "halfstep/scale"})
@@ -105,7 +94,7 @@ class OverflowTest(unittest.TestCase):
                 rates = logged(self.log, "lr")
                 self.assertTrue(rates[0] > rates[1] == rates[2], rates)
                 self.train(program, [1, 2], "--save", before, "--force")
-                self.assertEqual(checkpoint(whole)["W"], checkpoint(before)["W"])
+                self.assertEqual(tensors(whole)["W"], tensors(before)["W"])
 
     def test_a_forward_overflow_names_its_node(self):
         """300 * 4 * 100 is no f16 number."""

@@ -9,22 +9,13 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from support import EMULATED, halfstep, logged, orders, output, run
+from support import EMULATED, halfstep, logged, orders, output, run, tensors
 
 STEPS = 12
 # Of the hidden layer: enough for several threads, or for grids of 64 blocks.
 WIDTH = 4000 if EMULATED else 12000
 MODES = ([], ["--accumulate", 4], ["--precision", "half", "--rounding", "stochastic"],
          ["--precision", "half", "--half-type", "bf16", "--rounding", "stochastic"])
-
-
-def tensors(path):
-    """The raw contents of a safetensors file."""
-    content = path.read_bytes()
-    length = int.from_bytes(content[:8], "little")
-    header = json.loads(content[8:8 + length])
-    return {name: content[8 + length + entry["data_offsets"][0]:8 + length + entry["data_offsets"][1]]
-            for name, entry in header.items() if name != "__metadata__"}
 
 
 class RandomNumbersTest(unittest.TestCase):
