@@ -18,7 +18,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
-#include "llvm/ADT/STLExtras.h"
+#include "passes/TargetAbility.h"
 
 namespace halfstep {
 #define GEN_PASS_DEF_LEGALIZEPRECISIONPASS
@@ -30,23 +30,6 @@ using namespace halfstep;
 using namespace halfstep::train;
 
 namespace {
-/// Which 16-bit products a target has.
-struct Ability {
-  StringLiteral target;
-  bool multipliesF16, multipliesBF16;
-
-  bool multiplies(Type element) const {
-    return element.isF16() ? multipliesF16 : !element.isBF16() || multipliesBF16;
-  }
-};
-
-// A CPU without instructions for a type widens blocks on their way into the product, see
-// runtime/WidenedProduct.h: it is able to do both. Tensor cores multiply bf16 from sm_80 on (CUDA
-// C++ Programming Guide, "Element Types and Matrix Sizes").
-constexpr Ability kAbilities[] = {
-    {"cpu", true, true},   {"sm_75", true, false}, {"sm_80", true, true},
-    {"sm_86", true, true}, {"sm_89", true, true},  {"sm_90", true, true}};
-
 struct LegalizePrecision : halfstep::impl::LegalizePrecisionPassBase<LegalizePrecision> {
   using Base::Base;
 
@@ -75,9 +58,8 @@ struct LegalizePrecision : halfstep::impl::LegalizePrecisionPassBase<LegalizePre
   }
 
   void runOnOperation() override {
-    const Ability *ability =
-        llvm::find_if(kAbilities, [&](const Ability &each) { return each.target == target; });
-    if (ability == std::end(kAbilities)) {
+    const TargetAbility *ability = TargetAbility::of(target);
+    if (!ability) {
       emitError(getOperation().getLoc()) << "legalize-precision: unknown target '" << target << "'";
       return signalPassFailure();
     }

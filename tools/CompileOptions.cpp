@@ -50,13 +50,12 @@ static void checkName(const std::string &option, const std::string &kind, const 
     throw runtime::unknownName(option, kind, name, known);
 }
 
-static std::string checkPrecision(const std::string &mode) {
+void checkPrecision(const std::string &option, const std::string &mode) {
   if (mode == "mixed")
-    throw runtime::Error("--precision", "'mixed' does not say what the gradients are")
+    throw runtime::Error(option, "'mixed' does not say what the gradients are")
         .help("say autocast or half-grad")
         .exitWith(2);
-  checkName("--precision", "mode", mode, {"fp32", "autocast", "half-grad", "half", "as-is"});
-  return "";
+  checkName(option, "mode", mode, {"fp32", "autocast", "half-grad", "half", "as-is"});
 }
 
 /// Adds NAME=N to the bound dimensions.
@@ -100,7 +99,10 @@ void Command::addForwardOptions(CompileOptions &options) {
       ->type_name("NAME=N");
   add_option("--precision", recipe.precision,
              "fp32, autocast, half-grad, half, or as-is: the file's types")
-      ->check(checkPrecision)
+      ->check([](const std::string &mode) {
+        checkPrecision("--precision", mode);
+        return std::string();
+      })
       ->type_name("MODE")
       ->capture_default_str();
   addChoice("--half-type", recipe.halfType, "type", {"fp16", "bf16"});

@@ -28,6 +28,9 @@ template <typename Info> std::string namesOf(llvm::ArrayRef<Info> table) {
   return llvm::join(llvm::map_range(table, [](const Info &info) { return info.name; }), ", ");
 }
 
+/// Throws, with a suggestion, unless `mode`, which `option` gives, is a precision mode.
+void checkPrecision(const std::string &option, const std::string &mode);
+
 /// A command `halfstep NAME` with --help, --version and --config.
 class Command : public CLI::App {
 public:

@@ -8,7 +8,9 @@
 #include "ir/Describe.h"
 #include "runtime/RunOptions.h"
 #include "runtime/Suggestion.h"
+#include "tools/Against.h"
 #include "tools/Commands.h"
+#include "tools/Explain.h"
 #include "tools/HtmlReport.h"
 #include "tools/LoadedModel.h"
 #include "tools/MemorySummary.h"
@@ -30,18 +32,14 @@ static std::vector<std::string> phaseNames() {
   return names;
 }
 
-/// With an optimizer, what the next phase makes of it belongs to the report.
-static int printPrecision(Compilation &compilation) {
-  ModuleOp module = compilation.module();
-  OwningOpRef<ModuleOp> step;
-  func::FuncOp update;
-  if (!compilation.recipe().optimizer.empty() && module.lookupSymbol("micro")) {
-    step = module.clone();
-    if (failed(runPhases(*step, compilation.recipe(), Phase::Update)))
-      return compilation.exitCode();
-    update = step->lookupSymbol<func::FuncOp>("update");
-  }
-  printPrecisionReport(module, update, llvm::outs());
+static int printPrecision(Compilation &compilation, llvm::StringRef format) {
+  FailureOr<std::vector<NodeTypes>> nodes = typesOfNodes(compilation);
+  if (failed(nodes))
+    return compilation.exitCode();
+  if (format == "json")
+    printPrecisionJson(*nodes, llvm::outs());
+  else
+    printPrecision(*nodes, llvm::outs());
   return 0;
 }
 
@@ -109,8 +107,8 @@ static int inspectPhase(Compilation &compilation, Phase phase, llvm::StringRef f
   ModuleOp module = compilation.module();
   if (phase == Phase::Emit) {
     return printEmitted(compilation, format);
-  } else if (format == "json" && phase == Phase::Precision) {
-    return printPrecision(compilation);
+  } else if (format != "mlir" && phase == Phase::Precision) {
+    return printPrecision(compilation, format);
   } else if (format == "json" && phase == Phase::Memory) {
     os << MemoryReport::of(module, threads).toJson() << '\n';
   } else if (format == "json") {
@@ -190,10 +188,28 @@ static int inspectModel(CompileOptions options, llvm::StringRef format) {
   return printSummary(summary, format, 0);
 }
 
+/// --against and --explain are questions about the precision phase.
+static void checkQuestion(const CompileOptions &options, const std::string &against,
+                          const std::string &node, std::optional<Phase> phase,
+                          llvm::StringRef format) {
+  std::string option = against.empty() ? "--explain" : "--against";
+  auto refuse = [&](const std::string &what) { throw runtime::Error(option, what).exitWith(2); };
+  if (!against.empty() && !node.empty())
+    refuse("goes without --explain");
+  if (phase.value_or(Phase::Precision) != Phase::Precision)
+    refuse("is about the phase precision");
+  if (format == "mlir" || format == "html" || (format == "json" && against.empty()))
+    refuse("has no form for --format " + format.str());
+  if (!against.empty())
+    checkPrecision("--against", against);
+  if (against == options.recipe.precision)
+    refuse("'" + against + "' is the mode itself; add --precision, or compare with another");
+}
+
 int inspectCommand(int argc, char **argv) {
   CompileOptions options;
   options.assumesSizes = true;
-  std::string phaseName, format;
+  std::string phaseName, format, against, node;
   int threads = 0;
   Command command("inspect", "Shows what a model holds, and what each phase makes of it.",
                   "halfstep inspect model.onnx --loss mse --phase grad");
@@ -201,6 +217,10 @@ int inspectCommand(int argc, char **argv) {
   command.addTrainingOptions(options);
   command.add_option("--phase", phaseName, llvm::join(phaseNames(), ", "))->type_name("PHASE");
   command.addChoice("--format", format, "format", {"text", "mlir", "json", "html"});
+  command.add_option("--against", against, "a precision mode to compare --precision with")
+      ->type_name("MODE");
+  command.add_option("--explain", node, "an ONNX node: why it has its types, and where it ends")
+      ->type_name("NODE");
   runtime::addThreads(command, threads);
   if (std::optional<int> answered = command.parse(argc, argv))
     return *answered;
@@ -208,6 +228,11 @@ int inspectCommand(int argc, char **argv) {
   std::optional<Phase> phase = phaseNamed(phaseName);
   if (!phaseName.empty() && !phase)
     throw runtime::unknownName("--phase", "phase", phaseName, phaseNames());
+  if (!against.empty() || !node.empty()) {
+    checkQuestion(options, against, node, phase, format);
+    return against.empty() ? explainNode(options, node)
+                           : compareModes(options, against, format, runtime::threadCount(threads));
+  }
   if (!phase && format == "mlir")
     throw runtime::Error("--format", "mlir is the form of a phase's result")
         .help("add --phase PHASE")
