@@ -10,6 +10,7 @@
 #include "runtime/Suggestion.h"
 #include "tools/Against.h"
 #include "tools/Commands.h"
+#include "tools/DotReport.h"
 #include "tools/Explain.h"
 #include "tools/HtmlReport.h"
 #include "tools/LoadedModel.h"
@@ -105,7 +106,9 @@ static int inspectPhase(Compilation &compilation, Phase phase, llvm::StringRef f
     return compilation.exitCode();
   llvm::raw_ostream &os = llvm::outs();
   ModuleOp module = compilation.module();
-  if (phase == Phase::Emit) {
+  if (format == "dot") {
+    printDot(ModuleGraph::of(module), os);
+  } else if (phase == Phase::Emit) {
     return printEmitted(compilation, format);
   } else if (format != "mlir" && phase == Phase::Precision) {
     return printPrecision(compilation, format);
@@ -198,7 +201,7 @@ static void checkQuestion(const CompileOptions &options, const std::string &agai
     refuse("goes without --explain");
   if (phase.value_or(Phase::Precision) != Phase::Precision)
     refuse("is about the phase precision");
-  if (format == "mlir" || format == "html" || (format == "json" && against.empty()))
+  if (format != "text" && (format != "json" || against.empty()))
     refuse("has no form for --format " + format.str());
   if (!against.empty())
     checkPrecision("--against", against);
@@ -216,7 +219,7 @@ int inspectCommand(int argc, char **argv) {
   command.addForwardOptions(options);
   command.addTrainingOptions(options);
   command.add_option("--phase", phaseName, llvm::join(phaseNames(), ", "))->type_name("PHASE");
-  command.addChoice("--format", format, "format", {"text", "mlir", "json", "html"});
+  command.addChoice("--format", format, "format", {"text", "mlir", "json", "html", "dot"});
   command.add_option("--against", against, "a precision mode to compare --precision with")
       ->type_name("MODE");
   command.add_option("--explain", node, "an ONNX node: why it has its types, and where it ends")
@@ -233,8 +236,8 @@ int inspectCommand(int argc, char **argv) {
     return against.empty() ? explainNode(options, node)
                            : compareModes(options, against, format, runtime::threadCount(threads));
   }
-  if (!phase && format == "mlir")
-    throw runtime::Error("--format", "mlir is the form of a phase's result")
+  if (!phase && (format == "mlir" || format == "dot"))
+    throw runtime::Error("--format", format + " is the form of a phase's result")
         .help("add --phase PHASE")
         .exitWith(2);
   if (!phase && format == "html")

@@ -185,6 +185,8 @@ CASES = [
      f"halfstep inspect {MLP} --format yaml"),
     ("phase without JSON", 2, r"--format: json is there for the phases precision, memory and emit",
      f"halfstep inspect {MLP} --batch 16 --phase import --format json"),
+    ("graph of no phase", 2, r"--format: dot is the form of a phase's result",
+     f"halfstep inspect {MLP} --format dot"),
     ("MLIR of no phase", 2, r"--format: mlir is the form of a phase's result",
      f"halfstep inspect {MLP} --format mlir"),
     ("MLIR of machine code", 2, r"--format: what emit makes is not MLIR",
