@@ -77,7 +77,7 @@ Row::Row(KernelBuilder &b, const KernelForm &form, ValueRange buffers, const Val
     row = i == 0 ? row : b.divide(row, form.outer[i]);
   }
   for (auto [pointer, view] : llvm::zip(buffers, form.buffers)) {
-    Value start = offset(b, view);
+    Value start = pointer ? offset(b, view) : Value();
     pointers.push_back(start ? b.element(pointer, view.storage, start) : pointer);
   }
 }
@@ -91,7 +91,7 @@ Value Row::offset(KernelBuilder &b, const View &view) const {
 
 void Row::advanceDepth(KernelBuilder &b, Value position) {
   for (auto [pointer, view] : llvm::zip(pointers, form.buffers))
-    if (view.depth)
+    if (pointer && view.depth)
       pointer = b.element(pointer, view.storage, b.mul(position, view.depth));
 }
 

@@ -24,7 +24,8 @@ using ValueMap = llvm::MapVector<Value, Value>; // in order: code must not depen
 class Row {
 public:
   /// `row` counts the points of the outer dimensions; `depth` is the position in the reduced
-  /// dimension of Form::Columns. `uniform` holds what is the same in every row.
+  /// dimension of Form::Columns. `uniform` holds what is the same in every row. Of `buffers`, those
+  /// are null that a kernel has no memory for.
   Row(KernelBuilder &b, const KernelForm &form, ValueRange buffers, const ValueMap &uniform,
       Value row, Value depth = Value());
 

@@ -33,6 +33,10 @@ mlir::FailureOr<Grid> emitCudaKernel(mlir::OpBuilder &builder, table::ConvOp con
 mlir::FailureOr<Grid> emitCudaKernel(mlir::OpBuilder &builder, table::PoolOp pool,
                                      llvm::StringRef name);
 
+/// The same for a convolution with a group and its weight gradient.
+mlir::FailureOr<Grid> emitCudaKernel(mlir::OpBuilder &builder, table::FusedConvOp conv,
+                                     kernel::GroupOp group, llvm::StringRef name);
+
 } // namespace halfstep::codegen
 
 #endif // HALFSTEP_CODEGEN_EMITCUDA_H

@@ -105,7 +105,9 @@ static int64_t chunksOf(kernel::GroupOp group, int64_t reduced) {
   return isRow ? kernel::RowTree(length).chunks : kernel::ColumnTree(length).chunks;
 }
 
-static void count(kernel::GroupOp group, Counter &counter) {
+/// `numberOf` says which of the entry's operands and results a buffer is; nullopt: none.
+static void count(kernel::GroupOp group, Counter &counter,
+                  llvm::function_ref<std::optional<unsigned>(unsigned)> numberOf) {
   kernel::ValueAnalysis values(group);
   int64_t reduced = group.getReducedDimension();
   auto bytes = [&](unsigned buffer, ArrayRef<int64_t> space) {
@@ -114,13 +116,14 @@ static void count(kernel::GroupOp group, Counter &counter) {
   };
   unsigned arguments = group.getBlock().getNumArguments();
   for (BlockArgument argument : group.getBlock().getArguments())
-    if (!argument.use_empty())
-      counter.read(argument.getArgNumber(), bytes(argument.getArgNumber(), group.getSpace()));
+    if (auto number = numberOf(argument.getArgNumber()); number && !argument.use_empty())
+      counter.read(*number, bytes(argument.getArgNumber(), group.getSpace()));
   for (auto [i, out] : llvm::enumerate(group.getOuts())) {
     SmallVector<int64_t> space(group.getSpace());
     if (group.getPartial() && values.phase(group.getYield().getValues()[i]) > 0)
       space[reduced] = chunksOf(group, reduced);
-    counter.write(arguments + i, bytes(out, space));
+    if (auto number = numberOf(arguments + i))
+      counter.write(*number, bytes(out, space));
   }
   for (Operation &op : group.getBlock().without_terminator()) {
     if (auto reduce = dyn_cast<kernel::ReduceOp>(op)) {
@@ -215,6 +218,31 @@ static LogicalResult count(table::ConvOp op, Counter &counter) {
   return success();
 }
 
+static LogicalResult count(table::FusedConvOp op, Counter &counter) {
+  FailureOr<hs_conv> conv = describe(op);
+  if (failed(conv))
+    return failure();
+  auto group = SymbolTable::lookupNearestSymbolFrom<kernel::GroupOp>(op, op.getKernelAttr());
+  auto isInMemory = [&](unsigned buffer) { // neither y nor dy
+    return buffer != 0 && !(op.getDw() && buffer == group.getNumBuffers() - 1);
+  };
+  count(group, counter, [&](unsigned buffer) {
+    return isInMemory(buffer) ? std::optional(op.numberOf(buffer)) : std::nullopt;
+  });
+  Meeting meeting = meetingOf(conv->window);
+  counter.read(0, conv->batch * conv->input_channels * meeting.inputs *
+                      bytesOf(getElementTypeOrSelf(op.getX())));
+  counter.read(1, conv->output_channels * conv->input_channels * meeting.taps *
+                      bytesOf(getElementTypeOrSelf(op.getW())));
+  uint64_t products = conv->batch * conv->output_channels * conv->input_channels * meeting.places;
+  counter.compute(op.getW().getType(), 2 * products);
+  if (op.getDw()) {
+    counter.writeAll(op->getNumOperands() + op.getOutputs().size());
+    counter.compute(op.getDw().getType(), 2 * products);
+  }
+  return success();
+}
+
 static LogicalResult count(table::PoolOp op, Counter &counter) {
   FailureOr<hs_pool> pool = describe(op);
   if (failed(pool))
@@ -241,7 +269,7 @@ FailureOr<EntryCost> halfstep::codegen::costOf(Operation &entry) {
   if (auto launch = dyn_cast<table::LaunchOp>(entry)) {
     Operation *kernel = SymbolTable::lookupNearestSymbolFrom(&entry, launch.getKernelAttr());
     if (auto group = dyn_cast_or_null<kernel::GroupOp>(kernel))
-      count(group, counter);
+      count(group, counter, [](unsigned buffer) { return buffer; });
     else if (auto contract = dyn_cast_or_null<kernel::ContractOp>(kernel))
       count(contract, counter);
     else
@@ -249,6 +277,9 @@ FailureOr<EntryCost> halfstep::codegen::costOf(Operation &entry) {
   } else if (auto gemm = dyn_cast<table::GemmOp>(entry)) {
     count(gemm, counter);
   } else if (auto conv = dyn_cast<table::ConvOp>(entry)) {
+    if (failed(count(conv, counter)))
+      return failure();
+  } else if (auto conv = dyn_cast<table::FusedConvOp>(entry)) {
     if (failed(count(conv, counter)))
       return failure();
   } else if (auto pool = dyn_cast<table::PoolOp>(entry)) {

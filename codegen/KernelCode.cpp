@@ -25,7 +25,7 @@ using namespace halfstep::codegen;
 namespace {
 /// A kernel, and the entries that launch it or another one that computes the same.
 struct SharedKernel {
-  Operation *kernel; ///< a kernel.group or kernel.contract; on CUDA also a table.conv or .pool
+  Operation *kernel; ///< a kernel.group or kernel.contract; on CUDA also an entry by itself
   std::string name;
   SmallVector<Operation *> entries;
 };
@@ -65,7 +65,7 @@ static FailureOr<SmallVector<SharedKernel>> findKernels(ModuleOp module, bool wi
       kernel = symbols.lookup(launch.getKernel());
       if (!isa_and_nonnull<kernel::GroupOp, kernel::ContractOp>(kernel))
         return launch.emitOpError("launches ") << launch.getKernelAttr() << ", which is no kernel";
-    } else if (!withCalls || !isa<table::ConvOp, table::PoolOp>(entry)) {
+    } else if (!withCalls || !isa<table::ConvOp, table::FusedConvOp, table::PoolOp>(entry)) {
       return success();
     }
     std::string &body = bodies[kernel];
@@ -152,6 +152,11 @@ static FailureOr<CudaKernels> emitCudaKernels(ModuleOp module, ArrayRef<SharedKe
       return emitCudaKernel(builder, group);
     if (auto conv = dyn_cast<table::ConvOp>(shared.kernel))
       return emitCudaKernel(builder, conv, shared.name);
+    if (auto conv = dyn_cast<table::FusedConvOp>(shared.kernel))
+      return emitCudaKernel(builder, conv,
+                            SymbolTable::lookupNearestSymbolFrom<kernel::GroupOp>(
+                                conv, conv.getKernelAttr()),
+                            shared.name);
     if (auto pool = dyn_cast<table::PoolOp>(shared.kernel))
       return emitCudaKernel(builder, pool, shared.name);
     return emitCudaKernel(builder, cast<kernel::ContractOp>(shared.kernel));

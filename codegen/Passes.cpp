@@ -13,7 +13,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace halfstep::codegen {
-#define GEN_PASS_DEF_SPLITREDUCTIONSPASS
 #define GEN_PASS_DEF_EMITCPUKERNELSPASS
 #define GEN_PASS_DEF_LOWERKERNELSPASS
 #include "codegen/Passes.h.inc"
@@ -24,13 +23,6 @@ using namespace halfstep;
 using namespace halfstep::codegen;
 
 namespace {
-struct SplitReductions : halfstep::codegen::impl::SplitReductionsPassBase<SplitReductions> {
-  void runOnOperation() override {
-    for (auto group : llvm::make_early_inc_range(getOperation().getOps<kernel::GroupOp>()))
-      kernel::splitReduction(group);
-  }
-};
-
 struct EmitCpuKernels : halfstep::codegen::impl::EmitCpuKernelsPassBase<EmitCpuKernels> {
   void runOnOperation() override {
     for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody())) {

@@ -10,14 +10,6 @@
 
 include "mlir/Pass/PassBase.td"
 
-def SplitReductionsPass : Pass<"split-reductions", "::mlir::ModuleOp"> {
-  let summary = "Cut groups with long reductions in two";
-  let description = [{
-    The first is `partial`: it has a result for each chunk of the reduction's tree. The second combines
-    them and does what the group does with the result. Each runs on all threads.
-  }];
-}
-
 def EmitCpuKernelsPass : Pass<"emit-cpu-kernels", "::mlir::ModuleOp"> {
   let summary = "Replace groups and contractions by functions of loops and vectors";
   let description = [{

@@ -1,6 +1,7 @@
 //===- TableDialect.cpp - What a step does, in order ----------------------===//
 
 #include "ir/TableDialect.h"
+#include "ir/KernelDialect.h"
 #include "ir/Shape.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -113,6 +114,53 @@ LogicalResult table::ConvOp::verify() {
     return failure();
   return ArrayRef(*expected) == y.getShape() ? success()
                                              : emitOpError("has a y of another shape: ") << y;
+}
+
+std::array<RankedTensorType, 3> FusedConvOp::getConvolution() {
+  auto x = cast<RankedTensorType>(getX().getType()), w = cast<RankedTensorType>(getW().getType());
+  auto y = train::ShapeBuilder(getLoc(), getOperationName())
+               .convolution(x, w, train::slidingOf(*this), /*groups=*/1);
+  return {x, w, succeeded(y) ? x.clone(*y) : RankedTensorType()};
+}
+
+LogicalResult FusedConvOp::verify() {
+  auto [x, w, y] = getConvolution();
+  if (!y)
+    return failure();
+  if (!getDw())
+    return success();
+  auto dw = cast<RankedTensorType>(getDw().getType());
+  if (dw.getRank() != w.getRank() + 1 || dw.getShape().drop_front() != w.getShape() ||
+      !dw.getElementType().isF32())
+    return emitOpError("needs parts of a gradient in f32, not ") << dw;
+  return success();
+}
+
+LogicalResult FusedConvOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto group = symbols.lookupNearestSymbolFrom<kernel::GroupOp>(*this, getKernelAttr());
+  if (!group)
+    return emitOpError("refers to an unknown group ") << getKernelAttr();
+  RankedTensorType y = getConvolution()[2];
+  int64_t images = y.getDimSize(0), channels = y.getDimSize(getChannelsLast() ? y.getRank() - 1 : 1),
+          positions = y.getNumElements() / (images * channels);
+  if (group.getSpace() != ArrayRef({images, positions, channels}) ||
+      group.getReducedDimension() != 1)
+    return emitOpError("needs a group that reduces over the positions of ") << y;
+  unsigned arguments = group.getBlock().getNumArguments(), results = group.getOuts().size();
+  if (arguments != getInputs().size() + 1 || results != getOutputs().size() + bool(getDw()))
+    return emitOpError("has another number of values than its group");
+  int64_t image = images > 1 ? positions * channels : 0;
+  SmallVector<int64_t> strides{image, 1, positions};
+  if (getChannelsLast())
+    strides = {image, channels, 1};
+  SmallVector<unsigned> outputs{0};
+  if (getDw())
+    outputs.push_back(arguments + results - 1);
+  for (unsigned buffer : outputs)
+    if (group.getStorageType(buffer) != y.getElementType() || group.getBufferOffset(buffer) ||
+        group.getBufferStrides(buffer) != ArrayRef(strides))
+      return emitOpError("has a group that does not walk ") << y << " as it is in memory";
+  return success();
 }
 
 std::array<RankedTensorType, 2> PoolOp::getPooling() {

@@ -175,6 +175,44 @@ def ConvOp : Entry<"conv", [Pure]> {
   }];
 }
 
+def FusedConvOp : Entry<"fused_conv", [AttrSizedResultSegments,
+                                       DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a convolution, a group on its output and the weight gradient, as one kernel";
+  let description = [{
+    In one kernel, which keeps y and dy in registers:
+
+        %y = table.conv forward %x, %w
+        %sums, %dy = table.launch @loss(%y, %label)
+        %parts = table.conv weight_gradient %dy, %x
+    =>
+        %sums, %parts = table.fused_conv @loss(%x, %w, %label)
+
+    Without a result for the weight gradient, and dy, where the group gives sums alone.
+
+    The group is over [images, positions, channels]. Its first argument is y and its last result dy,
+    which have no buffers; its other results are reductions, over positions. y and dy are rounded to
+    the type of x, so that every point has the bits of the separate entries. The order of sums
+    follows from the sizes, but is not theirs: that of reductions is `kernel.group`'s behind its
+    chunks, and there are other parts of the weight gradient.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, AnyStaticShapeTensor:$x, AnyStaticShapeTensor:$w,
+                       Variadic<AnyStaticShapeTensor>:$inputs, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$pads, UnitAttr:$channelsLast,
+                       OptionalAttr<SliceArrayAttr>:$slices);
+  let results = (outs Variadic<AnyStaticShapeTensor>:$outputs, Optional<AnyStaticShapeTensor>:$dw);
+  let assemblyFormat = [{
+    $kernel `(` $x `,` $w (`,` $inputs^)? `)` attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The types of x, w and y.
+    std::array<::mlir::RankedTensorType, 3> getConvolution();
+    /// Which of the operands, or behind them of the results, is a buffer of the group that is
+    /// neither y nor dy.
+    static unsigned numberOf(unsigned buffer) { return buffer + 1; }
+  }];
+}
+
 def PoolOp : Entry<"pool", [Pure]> {
   let summary = "a pooling (x) or its adjoint: (x, dy) of the maximum, (dy) of the average";
   let description = "As `train.max_pool` and `train.average_pool`.";

@@ -114,6 +114,24 @@ FailureOr<hs_conv> halfstep::describe(table::ConvOp op) {
   return conv;
 }
 
+FailureOr<hs_conv> halfstep::describe(table::FusedConvOp op) {
+  auto [x, w, y] = op.getConvolution();
+  bool isLast = op.getChannelsLast();
+  hs_conv conv{};
+  conv.kind = HS_CONV_FORWARD;
+  if (failed(writeType(op, x, conv.a_type)) || failed(writeType(op, w, conv.b_type)) ||
+      failed(writeType(op, y, conv.c_type)))
+    return failure();
+  conv.channels_last = isLast;
+  conv.batch = x.getDimSize(0);
+  conv.groups = 1;
+  conv.input_channels = w.getDimSize(isLast ? w.getRank() - 1 : 1);
+  conv.output_channels = w.getDimSize(0);
+  conv.parts = op.getDw() ? typeOf(op.getDw()).getDimSize(0) : 1;
+  conv.window = windowOf(train::spatialSizes(w, isLast), train::slidingOf(op), x, y);
+  return conv;
+}
+
 FailureOr<hs_pool> halfstep::describe(table::PoolOp op) {
   auto [x, y] = op.getPooling();
   ArrayRef<int64_t> kernel = op.getKernel(), counted = op.getCountedPads();

@@ -23,6 +23,8 @@ std::string callName(mlir::Operation &call);
 mlir::FailureOr<hs_gemm> describe(table::GemmOp op);
 mlir::FailureOr<hs_conv> describe(table::ConvOp op);
 mlir::FailureOr<hs_pool> describe(table::PoolOp op);
+/// The forward convolution; its parts are those of the weight gradient.
+mlir::FailureOr<hs_conv> describe(table::FusedConvOp op);
 
 /// The scratch memory that an entry needs of each thread, in bytes (runtime/Scratch.h). Reports
 /// entries that have no detail, and those that no bound holds for.

@@ -45,53 +45,13 @@ struct FormKernels : halfstep::impl::FormKernelsPassBase<FormKernels> {
     return (function.getSymName() + "_" + Twine(kernels++) + name).str();
   }
 
-  static table::LaunchOp createLaunch(OpBuilder &b, Location location, TypeRange types,
-                                      kernel::GroupOp group, ValueRange operands) {
-    int64_t arguments = group.getBlock().getNumArguments();
-    auto updates = llvm::map_to_vector(
-        group.getOuts(), [&](int64_t out) { return out < arguments ? out : int64_t(-1); });
-    bool isUpdating = llvm::any_of(updates, [](int64_t operand) { return operand >= 0; });
-    return b.create<table::LaunchOp>(
-        location, types, FlatSymbolRefAttr::get(group.getSymNameAttr()), operands, ArrayAttr(),
-        isUpdating ? b.getDenseI64ArrayAttr(updates) : DenseI64ArrayAttr());
-  }
-
   void launch(OpBuilder &b, const WrittenGroup &group) {
     const auto &[kernel, location, inputs, results] = group;
     auto operands = llvm::map_to_vector(inputs, [&](Value input) { return stored(input); });
     auto types = llvm::map_to_vector(results, [](Value v) { return v.getType(); });
-    auto split = kernel::splitReduction(kernel);
-    if (!split) {
-      auto op = createLaunch(b, location, types, kernel, operands);
-      for (auto [result, value] : llvm::zip(results, op.getResults()))
-        memory[result] = value;
-      return;
-    }
-    SmallVector<Type> partialTypes;
-    for (unsigned i = 0; i < split->partialValues; ++i) {
-      int64_t elements = 1; // packed over the dimensions that it varies along
-      for (auto [size, stride] :
-           llvm::zip(split->final.getSpace(), split->final.getBufferStrides(i)))
-        elements *= stride ? size : 1;
-      partialTypes.push_back(RankedTensorType::get(elements, split->final.getStorageType(i)));
-    }
-    for (unsigned i : split->partialResults)
-      partialTypes.push_back(types[i]);
-    auto pick = [&](ArrayRef<unsigned> indices) {
-      return llvm::map_to_vector(indices, [&](unsigned i) { return operands[i]; });
-    };
-    auto partial =
-        createLaunch(b, location, partialTypes, split->partial, pick(split->partialArguments));
-    SmallVector<Value> finalOperands(partial.getResults().take_front(split->partialValues));
-    finalOperands.append(pick(split->finalArguments));
-    auto finalTypes =
-        llvm::map_to_vector(split->finalResults, [&](unsigned i) { return types[i]; });
-    auto last = createLaunch(b, location, finalTypes, split->final, finalOperands);
-    for (auto [i, value] :
-         llvm::zip(split->partialResults, partial.getResults().drop_front(split->partialValues)))
-      memory[results[i]] = value;
-    for (auto [i, value] : llvm::zip(split->finalResults, last.getResults()))
-      memory[results[i]] = value;
+    auto op = createLaunch(b, location, types, kernel, operands);
+    for (auto [result, value] : llvm::zip(results, op.getResults()))
+      memory[result] = value;
   }
 
   /// What a product of `elements` sums of `depth` terms may use on a device. Few sums do not fill

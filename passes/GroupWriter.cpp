@@ -204,3 +204,14 @@ private:
 WrittenGroup halfstep::writeGroup(OpBuilder &builder, StringRef prefix, const FusionGroup &group) {
   return GroupWriter(group).write(builder, prefix);
 }
+
+table::LaunchOp halfstep::createLaunch(OpBuilder &builder, Location location, TypeRange types,
+                                       kernel::GroupOp group, ValueRange operands) {
+  int64_t arguments = group.getBlock().getNumArguments();
+  auto updates = llvm::map_to_vector(
+      group.getOuts(), [&](int64_t out) { return out < arguments ? out : int64_t(-1); });
+  bool isUpdating = llvm::any_of(updates, [](int64_t operand) { return operand >= 0; });
+  return builder.create<table::LaunchOp>(
+      location, types, FlatSymbolRefAttr::get(group.getSymNameAttr()), operands, ArrayAttr(),
+      isUpdating ? builder.getDenseI64ArrayAttr(updates) : DenseI64ArrayAttr());
+}

@@ -4,6 +4,7 @@
 #define HALFSTEP_PASSES_GROUPWRITER_H
 
 #include "ir/KernelDialect.h"
+#include "ir/TableDialect.h"
 #include "passes/FusionGroup.h"
 
 namespace halfstep {
@@ -19,6 +20,11 @@ struct WrittenGroup {
 /// Writes `group` as a kernel whose name is `prefix` and its first ops. Results are the values that
 /// ops outside of the group read.
 WrittenGroup writeGroup(mlir::OpBuilder &builder, llvm::StringRef prefix, const FusionGroup &group);
+
+/// A launch of `group`, which says of its results in place of arguments that they are.
+table::LaunchOp createLaunch(mlir::OpBuilder &builder, mlir::Location location,
+                             mlir::TypeRange types, kernel::GroupOp group,
+                             mlir::ValueRange operands);
 
 } // namespace halfstep
 

@@ -13,6 +13,8 @@ using namespace halfstep::table;
 
 /// Whether the entry computes what is only there to be added up.
 static bool isPartialSum(Value result) {
+  if (auto conv = result.getDefiningOp<FusedConvOp>())
+    return result == conv.getDw();
   auto conv = result.getDefiningOp<ConvOp>();
   return conv && conv.getKind() == ConvKind::WeightGradient &&
          cast<RankedTensorType>(conv.getC().getType()).getDimSize(0) > 1;
@@ -56,9 +58,12 @@ public:
   }
 
   MemoryReport run() {
-    for (StringRef name : {"init", "micro", "update", "evaluate", "infer"})
+    for (StringRef name : {"init", "micro", "update", "evaluate", "infer"}) {
+      if (name == "infer")
+        trainingEntries = entries;
       if (auto program = module.lookupSymbol<func::FuncOp>(name))
         addProgram(program);
+    }
     unsigned arenaSlices = report.slices.size();
     addDirectory();
     addScratch();
@@ -98,6 +103,8 @@ private:
         SliceAttr slice = sliceAt(&op, op.getNumOperands() + result.getResultNumber());
         if (slice.getBuffer() != kArena)
           continue;
+        if (name != "infer")
+          trainingArena = std::max(trainingArena, slice.getOffset() + slice.getBytes());
         unsigned last = first;
         for (Operation *reader : readersOf(result))
           last = std::max(last, position.lookup(reader) - writes(reader, slice));
@@ -131,7 +138,6 @@ private:
 
   void addDirectory() {
     unsigned last = entries ? entries - 1 : 0;
-    uint64_t inputBegin = report.stateBytes + report.arenaBytes, inputEnd = inputBegin;
     for (auto tensor : module.getOps<TensorOp>()) {
       SliceAttr slice = tensor.getSliceAttr();
       if (slice.getBuffer() == kArena)
@@ -149,20 +155,31 @@ private:
         report.slices.push_back(named);
         continue;
       }
-      for (uint64_t i = 0; i < inputSlots; ++i) {
-        named.name = tensor.getName().str() + (i ? ":" + std::to_string(i) : "");
-        named.offset = llvm::alignTo(inputEnd, 64);
-        inputEnd = named.offset + named.bytes;
-        report.slices.push_back(named);
-      }
+      bool isLabel = tensor.getRole() == Role::Label;
+      if (isLabel && trainingEntries > 0)
+        named.last = trainingEntries - 1;
+      (isLabel ? labels : inputs).push_back(named);
     }
-    report.inputBytes = inputEnd - inputBegin;
+    uint64_t labelEnd = addSlots(labels, report.stateBytes + trainingArena);
+    end = addSlots(inputs, std::max(labelEnd, report.stateBytes + report.arenaBytes));
+  }
+
+  /// All slots of inputs, from an offset on; their end.
+  uint64_t addSlots(ArrayRef<MemorySlice> inputs, uint64_t offset) {
+    for (const MemorySlice &input : inputs)
+      for (uint64_t i = 0; i < inputSlots; ++i) {
+        MemorySlice &slot = report.slices.emplace_back(input);
+        slot.name += i ? ":" + std::to_string(i) : "";
+        slot.offset = llvm::alignTo(offset, 64);
+        offset = slot.offset + slot.bytes;
+      }
+    return offset;
   }
 
   /// The last buffer; named after the entry that makes it as large as it is.
   void addScratch() {
-    uint64_t begin = llvm::alignTo(report.stateBytes + report.arenaBytes + report.inputBytes, 64);
-    report.peakBytes = report.stateBytes + report.arenaBytes + report.inputBytes;
+    uint64_t begin = llvm::alignTo(end, 64);
+    report.peakBytes = end;
     if (report.scratchBytes == 0)
       return;
     Operation *largest = nullptr;
@@ -181,8 +198,10 @@ private:
   ModuleOp module;
   MemoryReport report;
   llvm::DenseSet<StringRef> copied; // names of parameters with a 16-bit copy
-  unsigned entries = 0;
-  uint64_t inputSlots;
+  unsigned entries = 0, trainingEntries = 0;
+  uint64_t inputSlots, trainingArena = 0;
+  SmallVector<MemorySlice> inputs, labels;
+  uint64_t end = 0; // of everything but scratch memory
 };
 
 } // namespace

@@ -1,9 +1,12 @@
 //===- MemoryReport.h - Where the memory of a planned module goes ---------===//
 //
 // For people and for `inspect --phase memory`. The report has one address space and one time line:
-// state, then the arena, then the inputs, then the scratch memory of all threads; the entries of
-// all programs in their order (init, micro, update, evaluate, infer), numbered from 0, with one
-// number for the end of each program.
+// state, then the arena, then labels and inputs, then the scratch memory of all threads; the
+// entries of all programs in their order (init, micro, update, evaluate, infer), numbered from 0,
+// with one number for the end of each program.
+//
+// A run trains or infers (runtime's Use). What an inference alone needs of the arena may thus lie
+// where a training run has its labels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,9 +33,9 @@ struct MemorySlice {
 struct MemoryReport {
   /// By class, the most bytes that are live at a time. Every class is there.
   std::vector<std::pair<std::string, uint64_t>> classes;
-  /// All buffers together.
+  /// All buffers of a run together.
   uint64_t peakBytes = 0;
-  uint64_t stateBytes = 0, arenaBytes = 0, inputBytes = 0;
+  uint64_t stateBytes = 0, arenaBytes = 0;
   /// Of each thread, and how many there are.
   uint64_t scratchBytes = 0;
   unsigned threads = 1;

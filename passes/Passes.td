@@ -244,6 +244,36 @@ def FormKernelsPass : Pass<"form-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::halfstep::kernel::KernelDialect", "::halfstep::table::TableDialect"];
 }
 
+def FuseFirstConvolutionPass : Pass<"fuse-first-convolution", "::mlir::ModuleOp"> {
+  let summary = "Make one kernel of a first convolution, its loss and its weight gradient";
+  let description = [{
+    On a device whose tensor cores multiply 16-bit numbers. The output of such a convolution and its
+    gradient are larger than everything else in the step, and are not stored.
+
+        %y = table.conv forward %x, %w
+        %sums, %dy = table.launch @loss(%label, %y, %scale)
+        %parts = table.conv weight_gradient %dy, %x
+    =>
+        %partial, %parts = table.fused_conv @loss_partial(%x, %w, %label, %scale)
+        %sums = table.launch @loss(%partial)
+  }];
+  let dependentDialects = ["::halfstep::kernel::KernelDialect", "::halfstep::table::TableDialect"];
+}
+
+def SplitReductionsPass : Pass<"split-reductions", "::mlir::ModuleOp"> {
+  let summary = "Cut long reductions in two kernels";
+  let description = [{
+    The first is `partial`: it has a result for each chunk of the reduction's tree. The second combines
+    them and does what the group does with the result. Each runs on all threads.
+
+        %s = table.launch @sum(%x)
+    =>
+        %chunks = table.launch @sum_partial(%x)
+        %s = table.launch @sum(%chunks)
+  }];
+  let dependentDialects = ["::halfstep::kernel::KernelDialect", "::halfstep::table::TableDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // memory
 //===----------------------------------------------------------------------===//

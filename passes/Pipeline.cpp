@@ -55,6 +55,9 @@ void buildKernels(OpPassManager &pm, const Recipe &recipe) {
   // Not CSE, which would share again what was duplicated on purpose.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createFormKernelsPass({/*fuse=*/true, recipe.executor()}));
+  if (recipe.executor() != "cpu")
+    pm.addPass(createFuseFirstConvolutionPass());
+  pm.addPass(createSplitReductionsPass());
   // What was duplicated for several kernels may have come together in one.
   pm.nest<kernel::GroupOp>().addPass(createCSEPass());
   pm.addPass(createOrderEntriesPass());

@@ -16,6 +16,7 @@ using namespace mlir;
 using namespace halfstep;
 using kernel::ContractOp;
 using kernel::GroupOp;
+using table::FusedConvOp;
 using table::LaunchOp;
 
 namespace {
@@ -67,11 +68,12 @@ static SmallVector<BufferUse> buffersOf(ContractOp op) {
   return uses;
 }
 
-static LogicalResult verifyLaunch(LaunchOp launch) {
-  Operation *kernel = SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr());
+/// `launch` is a launch of `name`, or a convolution that computes with it.
+template <typename Op> static LogicalResult verifyLaunch(Op launch, FlatSymbolRefAttr name) {
+  Operation *kernel = SymbolTable::lookupNearestSymbolFrom(launch, name);
   auto broken = [&](const Twine &detail) {
     return brokenPromise(launch.getLoc(), "kernels", "a kernel that does not fit its tensors",
-                         "@" + launch.getKernel() + ": " + detail);
+                         "@" + name.getValue() + ": " + detail);
   };
   SmallVector<BufferUse> uses;
   if (auto group = dyn_cast_or_null<GroupOp>(kernel))
@@ -80,8 +82,13 @@ static LogicalResult verifyLaunch(LaunchOp launch) {
     uses = buffersOf(contract);
   else
     return broken("is no kernel");
-  SmallVector<Value> values(launch->getOperands());
-  llvm::append_range(values, launch->getResults());
+  SmallVector<Value> values(launch.getInputs());
+  llvm::append_range(values, launch.getOutputs());
+  if (auto conv = dyn_cast<FusedConvOp>(launch.getOperation())) { // y and dy are not in memory
+    uses.erase(uses.begin());
+    if (conv.getDw())
+      uses.pop_back();
+  }
   if (values.size() != uses.size())
     return broken("has " + Twine(uses.size()) + " buffers, the launch has " + Twine(values.size()));
   for (auto [i, value, use] : llvm::enumerate(values, uses)) {
@@ -209,9 +216,12 @@ LogicalResult halfstep::verifyKernels(ModuleOp module) {
       if (!isa<table::TableDialect>(op.getDialect()))
         return brokenPromise(op.getLoc(), "kernels", "an op that no kernel computes",
                              "'" + op.getName().getStringRef() + "' in @" + function.getSymName());
-      if (auto launch = dyn_cast<LaunchOp>(op))
-        if (failed(verifyLaunch(launch)))
-          return failure();
+      auto launch = dyn_cast<LaunchOp>(op);
+      if (launch && failed(verifyLaunch(launch, launch.getKernelAttr())))
+        return failure();
+      auto conv = dyn_cast<FusedConvOp>(op);
+      if (conv && failed(verifyLaunch(conv, conv.getKernelAttr())))
+        return failure();
       if (!isa<table::AliasOp>(op) && failed(parts.verify(&op)))
         return failure();
     }

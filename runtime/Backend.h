@@ -19,6 +19,11 @@ namespace halfstep::runtime {
 using EntryVisitor =
     std::function<void(const hs_entry &, void *const *buffers, const std::function<void()> &run)>;
 
+/// What a back end is opened for. Training runs all programs but `infer`, inference that one and
+/// `init`; neither takes memory for the other's, of which outputs and labels can be most.
+enum class Use { Training, Inference, Any };
+bool isRunIn(Use use, hs_program_kind program);
+
 class Backend {
 public:
   Backend() = default;
@@ -43,6 +48,9 @@ public:
   /// The rows that programs have written to a tensor of records.
   virtual const double *records(const hs_tensor &tensor) = 0;
 };
+
+/// Bytes of the arena that the programs of a use need.
+uint64_t arenaBytes(const hs_artefact &artefact, Use use);
 
 /// Throws where a slice of an entry is not within its buffer. `name` is the artefact's.
 void checkSlice(const std::string &name, const hs_artefact &artefact, const hs_entry &entry,

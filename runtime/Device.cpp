@@ -38,7 +38,7 @@ bool takesCuda(const DeviceChoice &choice) {
 }
 
 std::unique_ptr<Backend> openBackend(const std::string &name, const hs_artefact &artefact,
-                                     int threads, const DeviceChoice &choice) {
+                                     int threads, const DeviceChoice &choice, Use use) {
   bool isEmulated = choice.device == "emulate";
   int number = isEmulated ? 0 : deviceNumber(choice.device);
   if (!artefact.cuda) {
@@ -56,9 +56,9 @@ std::unique_ptr<Backend> openBackend(const std::string &name, const hs_artefact 
   if (isEmulated)
     return std::make_unique<CudaBackend>(
         name, artefact, emulatedCuda(code.emulated, code.emulated_count, choice.emulatorSeed),
-        number);
+        number, use);
   try {
-    return std::make_unique<CudaBackend>(name, artefact, loadCuda(), number);
+    return std::make_unique<CudaBackend>(name, artefact, loadCuda(), number, use);
   } catch (Error &error) {
     if (code.has_emulation)
       error.help("it can run on an emulated device: --device emulate");

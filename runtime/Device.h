@@ -24,7 +24,7 @@ bool takesCuda(const DeviceChoice &choice);
 /// Makes what executes an artefact. Throws where it cannot be executed here, saying why and what
 /// can be done. `name` is the artefact's, for messages.
 std::unique_ptr<Backend> openBackend(const std::string &name, const hs_artefact &artefact,
-                                     int threads, const DeviceChoice &choice);
+                                     int threads, const DeviceChoice &choice, Use use);
 
 } // namespace halfstep::runtime
 

@@ -132,7 +132,8 @@ int run(int argc, char **argv) {
     std::cout << describeArtefact(payload.artefact->tables());
     return 0;
   }
-  Session session(payload.artefact, threadCount(options.threads), options.device);
+  Session session(payload.artefact, threadCount(options.threads), options.device,
+                  options.infer ? Use::Inference : Use::Training);
   if (!options.evaluate && !options.infer)
     return runTraining(session, *payload.weights, options, {executable});
 

@@ -19,8 +19,10 @@ static constexpr const char *recordFields[] = {"loss",      "lr",      "scale", 
 // Rows of the ring of records.
 static constexpr uint64_t recordRows = 64;
 
-Session::Session(std::shared_ptr<const Artefact> artefact, int threads, const DeviceChoice &device)
-    : handle(std::move(artefact)), backend(openBackend(name(), handle->tables(), threads, device)) {
+Session::Session(std::shared_ptr<const Artefact> artefact, int threads, const DeviceChoice &device,
+                 Use use)
+    : handle(std::move(artefact)),
+      backend(openBackend(name(), handle->tables(), threads, device, use)) {
   for (const char *field : recordFields)
     recordColumns.push_back(find(HS_RECORD, field));
 }

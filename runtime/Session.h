@@ -39,7 +39,8 @@ public:
   /// Reserves memory and resolves the programs, on the CPU with `threads` >= 1, or on `device` if
   /// the artefact is for CUDA. Throws where memory, the device or a library is missing. The state
   /// is zero; call `initialise` or restore a checkpoint.
-  Session(std::shared_ptr<const Artefact> artefact, int threads, const DeviceChoice &device = {});
+  Session(std::shared_ptr<const Artefact> artefact, int threads, const DeviceChoice &device = {},
+          Use use = Use::Any);
   ~Session();
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;

@@ -31,7 +31,8 @@ int runCommand(int argc, char **argv) {
   if (failed(model))
     return compilation.exitCode();
 
-  runtime::Session session(model->artefact, runtime::threadCount(runOptions.threads), runOptions.device);
+  runtime::Session session(model->artefact, runtime::threadCount(runOptions.threads),
+                           runOptions.device, runtime::Use::Inference);
   session.initialise(model->weights());
   std::vector<std::string> paths =
       runtime::matchFiles(session.artefact(), runOptions.data, "--data", /*needLabel=*/false);

@@ -34,7 +34,8 @@ int trainCommand(int argc, char **argv) {
     model = std::move(*loaded);
     inputs = compilation.inputs();
   }
-  runtime::Session session(model.artefact, runtime::threadCount(runOptions.threads), runOptions.device);
+  runtime::Session session(model.artefact, runtime::threadCount(runOptions.threads),
+                           runOptions.device, runtime::Use::Training);
   return runtime::runTraining(session, model.weights(), runOptions, inputs);
 }
 

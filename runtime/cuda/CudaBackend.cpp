@@ -5,6 +5,7 @@
 #include "runtime/Error.h"
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <cstring>
 
@@ -17,19 +18,20 @@ using namespace cuda;
 //===------------------------------------------------------------------------------------------===//
 
 CudaBackend::CudaBackend(const std::string &name, const hs_artefact &artefact, const Api &api,
-                         int device)
-    : name(name), artefact(artefact), context(api, device), inputs(context, artefact),
-      state(context), arena(context), hostRecords(context), compute(makeStream(context)),
-      updated(makeEvent(context)), kernels(context) {
+                         int device, Use use)
+    : name(name), artefact(artefact), use(use), context(api, device),
+      inputs(context, artefact, use), state(context), arena(context), hostRecords(context),
+      compute(makeStream(context)), updated(makeEvent(context)), kernels(context) {
   layOutRecords();
   checkArchitecture();
   loadKernels();
-  for (int kind = 0; kind < HS_PROGRAM_COUNT; ++kind)
-    for (uint64_t i = 0; i < artefact.programs[kind].entry_count; ++i)
-      resolve(hs_program_kind(kind), artefact.programs[kind].entries[i]);
+  for (int i = 0; i < HS_PROGRAM_COUNT; ++i)
+    if (auto kind = hs_program_kind(i); isRunIn(use, kind))
+      for (uint64_t entry = 0; entry < artefact.programs[kind].entry_count; ++entry)
+        resolve(kind, artefact.programs[kind].entries[entry]);
   checkMemory(); // without what kernels and libraries have taken
   state = allocate(context, "the state", artefact.state_bytes);
-  arena = allocate(context, "activations", artefact.arena_bytes);
+  arena = allocate(context, "activations", arenaBytes(artefact, use));
   inputs.allocateMemory();
   hostRecords = allocateOnHost(context, recorded.bytes);
   std::memset(hostRecords.get(), 0, recorded.bytes);
@@ -56,7 +58,7 @@ void CudaBackend::checkArchitecture() const {
 
 /// Throws where the plan does not fit into the memory that is free.
 void CudaBackend::checkMemory() const {
-  uint64_t ofBatch = artefact.arena_bytes + inputs.bytes(),
+  uint64_t ofBatch = arenaBytes(artefact, use) + inputs.bytes(),
            planned = artefact.state_bytes + ofBatch;
   uint64_t free = context.freeBytes();
   if (planned <= free)
@@ -242,6 +244,7 @@ void CudaBackend::checkBound(hs_program_kind kind) const {
 }
 
 void CudaBackend::run(hs_program_kind kind) {
+  assert(isRunIn(use, kind) && "it was opened for other programs");
   context.enter();
   views.clear();
   checkBound(kind);
@@ -256,6 +259,7 @@ void CudaBackend::run(hs_program_kind kind) {
 }
 
 void CudaBackend::runEntries(hs_program_kind kind, const EntryVisitor &visit) {
+  assert(isRunIn(use, kind) && "it was opened for other programs");
   context.enter();
   views.clear();
   checkBound(kind);

@@ -31,7 +31,7 @@ public:
   /// Allocates memory, loads the kernels and makes ready what programs call. `name` is the
   /// artefact's, for messages. Throws where the device lacks memory or is too old.
   CudaBackend(const std::string &name, const hs_artefact &artefact, const cuda::Api &api,
-              int device);
+              int device, Use use = Use::Any);
   ~CudaBackend() override;
 
   void clearState() override;
@@ -66,6 +66,7 @@ private:
 
   const std::string name;
   const hs_artefact &artefact;
+  const Use use;
   cuda::DeviceContext context;
   cuda::InputSlots inputs;
   cuda::OwnedMemory state, arena;

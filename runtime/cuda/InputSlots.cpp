@@ -7,13 +7,14 @@ namespace halfstep::runtime::cuda {
 // What a slot begins at a multiple of: 128-bit accesses rely on 16, the driver aligns to 256.
 static constexpr uint64_t slotAlignment = 256;
 
-InputSlots::InputSlots(const DeviceContext &context, const hs_artefact &artefact)
+InputSlots::InputSlots(const DeviceContext &context, const hs_artefact &artefact, Use use)
     : context(context), artefact(artefact), inputs(artefact.input_count), memory(context),
       hostMemory(context), copies(makeStream(context)) {
   for (size_t i = 0; i < inputs.size(); ++i)
     for (uint64_t slot = 0; slot < artefact.input_slots; ++slot) {
       inputs[i].slots.push_back({total, makeEvent(context), makeEvent(context)});
-      uint64_t bytes = artefact.inputs[i].slice.bytes;
+      bool isThere = use != Use::Inference || artefact.inputs[i].role != HS_LABEL;
+      uint64_t bytes = isThere ? artefact.inputs[i].slice.bytes : 0;
       total += (bytes + slotAlignment - 1) / slotAlignment * slotAlignment;
     }
 }

@@ -8,8 +8,8 @@
 #ifndef HALFSTEP_RUNTIME_CUDA_INPUTSLOTS_H
 #define HALFSTEP_RUNTIME_CUDA_INPUTSLOTS_H
 
+#include "runtime/Backend.h"
 #include "runtime/cuda/Context.h"
-#include "runtime/step_abi.h"
 
 #include <array>
 #include <vector>
@@ -18,8 +18,9 @@ namespace halfstep::runtime::cuda {
 
 class InputSlots {
 public:
-  /// Lays out the slots of all inputs; `allocateMemory` is still to be called.
-  InputSlots(const DeviceContext &context, const hs_artefact &artefact);
+  /// Lays out the slots of all inputs, without labels for an inference; `allocateMemory` is still
+  /// to be called.
+  InputSlots(const DeviceContext &context, const hs_artefact &artefact, Use use);
   ~InputSlots();
 
   /// Of all slots, on the device; the host has as much.

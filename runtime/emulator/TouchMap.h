@@ -75,12 +75,19 @@ private:
     bool isWritten = false, isRead = false;
     // Besides `reader`: others that nothing has ordered since, or of another block.
     bool hasOtherReaders = false, hasForeignReaders = false;
+    bool areOthersOfWarp = false; // if there are others: the reader's
 
+    /// Whether other readers race with `by`, which is the reader's thread: neither a barrier nor,
+    /// if they are of its warp, a synchronisation of all its lanes lies between.
+    bool hasRacingOthers(const Toucher &by) const {
+      constexpr uint32_t allLanes = ~uint32_t(0);
+      bool isWarpOrdered =
+          areOthersOfWarp && reader.warpEpoch != by.warpEpoch && by.members == allLanes;
+      return hasOtherReaders && reader.epoch == by.epoch && !isWarpOrdered;
+    }
     bool hasRacingReader(const Toucher &by) const {
-      // A barrier since its own reading has ordered the others' as well.
-      bool isAlone = reader.thread == by.thread && reader.epoch == by.epoch;
-      return isRead &&
-             (!reader.isOrderedBefore(by) || hasForeignReaders || (isAlone && hasOtherReaders));
+      return isRead && (!reader.isOrderedBefore(by) || hasForeignReaders ||
+                        (reader.thread == by.thread && hasRacingOthers(by)));
     }
     /// Whether nobody races with the access.
     bool store(const Toucher &by) {
@@ -95,9 +102,11 @@ private:
         return false;
       if (isRead && reader.thread != by.thread) {
         hasForeignReaders |= reader.epoch < by.blockEpoch;
+        bool isOfWarp = reader.thread / 32 == by.thread / 32;
+        areOthersOfWarp = isOfWarp && (areOthersOfWarp || !hasOtherReaders);
         hasOtherReaders = !reader.isOrderedBefore(by);
-      } else if (reader.epoch != by.epoch) {
-        hasOtherReaders = false;
+      } else {
+        hasOtherReaders = hasRacingOthers(by);
       }
       reader = {by.thread, by.epoch, by.warpEpoch};
       isRead = true;

@@ -159,6 +159,40 @@ TEST_F(EntryCostTest, OfWindows) {
   EXPECT_EQ(pooled.flops, 6u * 4 * 4);
 }
 
+TEST_F(EntryCostTest, OfAConvolutionWithItsLoss) {
+  // A filter's 2 x 2 points meet 4 x 4 inputs at 3 x 3 positions. A subtraction and an addition a
+  // point; y and dy are in no memory.
+  EntryCost both = costOf(R"mlir(
+  kernel.group @loss [1, 9, 16](%y: f16[0, 1, 9], %t: f32[0, 1, 9]) -> (f32[16, 0, 1], f16[0, 1, 9]) {
+    %d = arith.subf %y, %t : f32
+    %s = kernel.reduce add %d over rows : f32
+    kernel.yield %s, %d : f32, f32
+  }
+  func.func @micro(%x: tensor<1x1x4x4xf16>, %w: tensor<16x1x2x2xf16>, %t: tensor<1x16x3x3xf32>) {
+    %s, %dw = table.fused_conv @loss(%x, %w, %t) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1>, slices = [#table.slice<2, 0, 32>, #table.slice<0, 0, 128>, #table.slice<3, 0, 576>, #table.slice<1, 0, 64>, #table.slice<1, 64, 256>]}
+      : (tensor<1x1x4x4xf16>, tensor<16x1x2x2xf16>, tensor<1x16x3x3xf32>) -> (tensor<16xf32>, tensor<1x16x1x2x2xf32>)
+    return
+  })mlir");
+  EXPECT_EQ(both.bytesRead, 32u + 128 + 576);
+  EXPECT_EQ(both.bytesWritten, 64u + 256);
+  EXPECT_EQ(both.flops, 2u * (2 * 16 * 9 * 4) + 2 * 16 * 9);
+
+  EntryCost loss = costOf(R"mlir(
+  kernel.group @loss [1, 9, 16](%y: f16[0, 1, 9], %t: f32[0, 1, 9]) -> (f32[16, 0, 1]) {
+    %d = arith.subf %y, %t : f32
+    %s = kernel.reduce add %d over rows : f32
+    kernel.yield %s : f32
+  }
+  func.func @micro(%x: tensor<1x1x4x4xf16>, %w: tensor<16x1x2x2xf16>, %t: tensor<1x16x3x3xf32>) {
+    %s = table.fused_conv @loss(%x, %w, %t) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0>, slices = [#table.slice<2, 0, 32>, #table.slice<0, 0, 128>, #table.slice<3, 0, 576>, #table.slice<1, 0, 64>]}
+      : (tensor<1x1x4x4xf16>, tensor<16x1x2x2xf16>, tensor<1x16x3x3xf32>) -> tensor<16xf32>
+    return
+  })mlir");
+  EXPECT_EQ(loss.bytesRead, both.bytesRead);
+  EXPECT_EQ(loss.bytesWritten, 64u);
+  EXPECT_EQ(loss.flops, 2u * 16 * 9 * 4 + 2 * 16 * 9);
+}
+
 TEST_F(EntryCostTest, OfCopiesAndZeros) {
   EntryCost copy = costOf(R"mlir(
   func.func @micro(%x: tensor<8xf16>) {

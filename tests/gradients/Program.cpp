@@ -45,6 +45,7 @@ static mlir::LogicalResult placeInMemory(mlir::ModuleOp module, const ProgramOpt
   pm.addPass(createNormaliseForKernelsPass());
   pm.addPass(mlir::createCanonicalizerPass());
   pm.addPass(createFormKernelsPass({options.fuse, options.recipe.executor()}));
+  pm.addPass(createSplitReductionsPass());
   pm.addPass(createPlanMemoryPass({options.reuse}));
   return pm.run(module);
 }

@@ -94,6 +94,13 @@ class MemoryTest(unittest.TestCase):
                       "half-grad", *NARROW, "--input-slots", 1)
         self.assertLessEqual(memory["peak_bytes"], 3.5e9)
 
+    def test_training_on_a_device_stores_no_output_of_a_first_convolution(self):
+        """Nor its gradient: the label alone is 1.58 GB, and each of them as much again. An inference
+        has the output as its result, but no label."""
+        memory = plan(keknet(self.folder, SIZE), *RECIPE, "--batch", 40, "--precision", "half-grad",
+                      *NARROW, "--input-slots", 1, "--target", "cuda")
+        self.assertLessEqual(memory["peak_bytes"], 1.8e9)
+
     def test_what_the_forward_pass_saves_is_narrow(self):
         """Nothing that the backward pass reads again is an f32 copy of a 16-bit value."""
         for name, saved in (("keknet", 0), ("digits_cnn_plain", 4)):

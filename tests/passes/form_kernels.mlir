@@ -1,7 +1,7 @@
 // What is computed together: chains with several uses and results, across row reductions, into
 // column reductions; what is not: across a product, behind a column reduction, in a cycle.
-// RUN: halfstep-opt %s --form-kernels | FileCheck %s
-// RUN: halfstep-opt %s --form-kernels=fuse=false | FileCheck %s --check-prefix=ONE
+// RUN: halfstep-opt %s --form-kernels --split-reductions | FileCheck %s
+// RUN: halfstep-opt %s --form-kernels=fuse=false --split-reductions | FileCheck %s --check-prefix=ONE
 
 // A producer with two readers and two results is one kernel.
 // CHECK-LABEL: kernel.group @chain_0_add_tanh_mul [4, 8](%{{.*}}: f32[8, 1], %{{.*}}: f32[0, 1]) -> (f32[8, 1], f32[8, 1])

@@ -70,6 +70,23 @@ func.func @infer(%a: tensor<2x3x5xf32>, %b: tensor<4x4xf32>) -> tensor<2x3x4xf32
 
 // -----
 
+// What a convolution computes with has buffers for all but y and dy.
+kernel.group @loss [1, 9, 16](%y: f16[0, 1, 9], %t: f16[0, 1, 9]) -> (f32[16, 0, 1], f16[0, 1, 9]) {
+  %d = arith.subf %y, %t : f32
+  %s = kernel.reduce add %d over rows : f32
+  kernel.yield %s, %d : f32, f32
+}
+func.func @infer(%x: tensor<1x1x4x4xf16>, %w: tensor<16x1x2x2xf16>, %t: tensor<1x16x3x3xf16>, %u: tensor<1x15x3x3xf16>) -> tensor<1x16x1x2x2xf32> {
+  // CHECK: note: verify-phase: @loss: buffer 0 spans 144 elements of f16, the tensor is tensor<1x15x3x3xf16>
+  %0, %1 = table.fused_conv @loss(%x, %w, %t) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1>}
+      : (tensor<1x1x4x4xf16>, tensor<16x1x2x2xf16>, tensor<1x16x3x3xf16>) -> (tensor<16xf32>, tensor<1x16x1x2x2xf32>)
+  %2, %3 = table.fused_conv @loss(%x, %w, %u) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 1>}
+      : (tensor<1x1x4x4xf16>, tensor<16x1x2x2xf16>, tensor<1x15x3x3xf16>) -> (tensor<16xf32>, tensor<1x16x1x2x2xf32>)
+  return %3 : tensor<1x16x1x2x2xf32>
+}
+
+// -----
+
 // Two parts of 4 columns in 10: columns 4 and 5 are never written.
 kernel.group @first [2, 4](%x: f32[4, 1]) -> (f32[10, 1]) {
   kernel.yield %x : f32

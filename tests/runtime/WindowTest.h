@@ -13,11 +13,6 @@ namespace halfstep::runtime {
 
 inline constexpr uint32_t allTypes[] = {HS_F32, HS_F64, HS_F16, HS_BF16};
 
-/// Half a unit in the last place of 1.
-inline double roundingOf(uint32_t type) {
-  return type == HS_F64 ? 0x1p-53 : type == HS_F32 ? 0x1p-24 : type == HS_F16 ? 0x1p-11 : 0x1p-8;
-}
-
 /// Exchanges the last two dimensions: planes of `rows` rows of `columns` numbers.
 inline std::vector<double> exchanged(const std::vector<double> &numbers, int64_t rows,
                                      int64_t columns) {
@@ -71,14 +66,6 @@ template <typename Visit> void forEachPair(const hs_window &w, Visit visit) {
                     isInside ? (at[0] * w.input[1] + at[1]) * w.input[2] + at[2] : -1, at);
             }
       }
-}
-
-/// Small whole numbers, whose sums and halves are exact in any order and in any float type.
-inline std::vector<double> drawWhole(int64_t count, unsigned seed) {
-  std::vector<double> numbers = draw(count, HS_F32, seed);
-  for (double &number : numbers)
-    number = std::round(number * 3);
-  return numbers;
 }
 
 /// Planes of a million positions, which scratch memory does not hold in f32: images, one row, and

@@ -56,12 +56,13 @@ struct Table {
     artefact.cuda = &code;
   }
 
-  std::unique_ptr<CudaBackend> backend(uint64_t seed = 0, uint64_t memory = uint64_t(1) << 30) {
+  std::unique_ptr<CudaBackend> backend(uint64_t seed = 0, uint64_t memory = uint64_t(1) << 30,
+                                       Use use = Use::Any) {
     artefact.programs[HS_MICRO] = {micro.size(), micro.data()};
     artefact.programs[HS_UPDATE] = {update.size(), update.data()};
     Api api = emulatedCuda(functions, 1, seed);
     setEmulatedMemory(memory);
-    return std::make_unique<CudaBackend>("test", artefact, api, 0);
+    return std::make_unique<CudaBackend>("test", artefact, api, 0, use);
   }
 };
 
@@ -275,6 +276,33 @@ TEST(CudaBackend, ComparesThePlanWithFreeMemory) {
   table.artefact.arena_bytes = 80 << 20; // for a batch of 4
   EXPECT_ERROR(table.backend(0, 50 << 20), "the plan needs 84 MB; 53 MB are free");
   EXPECT_ERROR(table.backend(0, 50 << 20), "compile it with --batch 2");
+}
+
+/// Outputs are no part of a training run, labels none of an inference.
+TEST(CudaBackend, TakesMemoryForTheProgramsOfItsUse) {
+  constexpr uint64_t state = 4096, output = 1 << 20, label = 3 << 20, x = 256;
+  Table table(/*slots=*/1);
+  hs_tensor inputs[2] = {table.input, {}};
+  inputs[1].name = "label";
+  inputs[1].role = HS_LABEL;
+  inputs[1].slice = {HS_BUFFER_INPUTS + 1, 0, label};
+  const hs_slice written = {HS_BUFFER_ARENA, 0, output};
+  const hs_entry infer = {HS_FILL, 1, &written, nullptr, "fill", "", &writtenWord};
+  table.artefact.inputs = inputs;
+  table.artefact.input_count = 2;
+  table.artefact.arena_bytes = output;
+  table.artefact.programs[HS_INFER] = {1, &infer};
+  const uint64_t activations = arenaWord.offset + arenaWord.bytes;
+  for (auto [use, bytes] : {std::pair(Use::Training, state + activations + x + label),
+                            {Use::Inference, state + output + x},
+                            {Use::Any, state + output + x + label}}) {
+    EXPECT_ERROR(table.backend(0, bytes - 1, use), "the plan needs");
+    EXPECT_EQ(errorOf([&, &memory = bytes, &of = use] { table.backend(0, memory + 4096, of); }),
+              "");
+  }
+  auto backend = table.backend(0, uint64_t(1) << 30, Use::Inference);
+  backend->run(HS_INFER);
+  EXPECT_EQ(*static_cast<const int64_t *>(backend->view(arenaWord)), 0);
 }
 
 Driver driver; // the emulated one

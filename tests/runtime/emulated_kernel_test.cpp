@@ -96,6 +96,19 @@ template <bool withBarrier> void overwriteRead(void *const *parameters, hs_emula
   if (self->thread == 5)
     store(self, tile, value + 1);
 }
+/// The same of what the lanes of a warp have read, one of them twice; `members` synchronise.
+template <uint32_t members>
+void overwriteReadOfWarp(void *const *parameters, hs_emulated_thread *self) {
+  float *tile = reinterpret_cast<float *>(self->shared);
+  float *first = tile + self->thread / 32 * 32;
+  store(self, tile + self->thread, load(self, floats(parameters[0]) + indexOf(self)));
+  self->barrier(self);
+  float value = load(self, first);
+  if (members)
+    self->sync(self, members);
+  if (self->thread % 32 == 5)
+    store(self, first, value + load(self, first));
+}
 /// Half of the threads come to a barrier.
 void divergeAtBarrier(void *const *, hs_emulated_thread *self) {
   if (self->thread < blockSize / 2)
@@ -198,6 +211,8 @@ protected:
              {"reverse_warp_racing", reverseWarp<0>, tile, nullptr, nullptr},
              {"overwrite_read", overwriteRead<true>, tile, nullptr, nullptr},
              {"overwrite_read_racing", overwriteRead<false>, tile, nullptr, nullptr},
+             {"overwrite_read_of_warp", overwriteReadOfWarp<~uint32_t(0)>, tile, nullptr, nullptr},
+             {"overwrite_read_of_warp_racing", overwriteReadOfWarp<0>, tile, nullptr, nullptr},
              {"diverge_at_barrier", divergeAtBarrier, 0, nullptr, nullptr},
              {"sum_lanes", sumLanes, 0, nullptr, nullptr},
              {"diverge_at_exchange", divergeAtExchange, 0, nullptr, nullptr},
@@ -328,7 +343,8 @@ TEST_F(Kernel, HasRacesBetweenBlocks) {
 TEST_F(Kernel, HasRacesWithoutABarrier) {
   std::vector<float> values(256);
   std::iota(values.begin(), values.end(), 0.0f);
-  for (const char *name : {"reverse", "reverse_warp", "overwrite_read"}) {
+  for (const char *name :
+       {"reverse", "reverse_warp", "overwrite_read", "overwrite_read_of_warp"}) {
     restart(3);
     float *x = upload(values), *y = allocate(256);
     EXPECT_EQ(run(name, 4, {x, y}), "") << name;
