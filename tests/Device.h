@@ -19,18 +19,15 @@ namespace halfstep {
 class TestDevice {
 public:
   static TestDevice cpu() { return {}; }
-  static TestDevice emulated() {
+  static TestDevice cuda() {
+    const char *device = std::getenv("HALFSTEP_TEST_DEVICE");
     TestDevice result;
-    result.choice.device = "emulate";
+    result.choice.device = device ? device : "emulate";
     return result;
   }
   static TestDevice ofEnvironment() {
     const char *target = std::getenv("HALFSTEP_TEST_TARGET");
-    TestDevice result = target && std::string(target) == "cuda" ? emulated() : cpu();
-    const char *device = std::getenv("HALFSTEP_TEST_DEVICE");
-    if (result.isCuda() && device)
-      result.choice.device = device;
-    return result;
+    return target && std::string(target) == "cuda" ? cuda() : cpu();
   }
 
   bool isCuda() const { return choice.device != "auto"; }

@@ -116,6 +116,7 @@ Program::Program(mlir::MLIRContext &context, const std::string &source,
   };
   if (failed(compile()))
     throw std::runtime_error("does not compile: " + source);
+  options.planned(*module);
   // What the importer and the command line say of a model.
   auto text = [&](mlir::StringRef value) { return mlir::StringAttr::get(&context, value); };
   (*module)->setAttr(table::attr::kGraphHash, text("sample"));

@@ -20,6 +20,7 @@ std::unique_ptr<mlir::MLIRContext> makeContext();
 struct ProgramOptions {
   halfstep::Recipe recipe = defaultRecipe();
   std::function<void(mlir::ModuleOp)> edit; // of the module after the grad phase
+  std::function<void(mlir::ModuleOp)> planned = [](mlir::ModuleOp) {}; // sees what is emitted
   bool castsFirst = false; // types are assigned to the forward pass, which is then differentiated
   bool fuse = true, reuse = true; // of kernels, of memory
   halfstep::Layout layout = halfstep::Layout::ByCost;
