@@ -2,11 +2,10 @@
 
 #include "runtime/Anomaly.h"
 
-#include "runtime/Half.h"
+#include "runtime/Census.h"
 #include "runtime/Types.h"
 
 #include <algorithm>
-#include <cmath>
 #include <sstream>
 
 namespace halfstep::runtime {
@@ -16,40 +15,6 @@ namespace {
 //===------------------------------------------------------------------------------------------===//
 // Running
 //===------------------------------------------------------------------------------------------===//
-
-/// What a slice holds; of what are no floats, nothing that could break down.
-struct Census {
-  uint64_t elements = 0, nonFinite = 0;
-  double largest = 0; // magnitude of the finite ones
-};
-
-template <typename T> Census count(const void *data, uint64_t bytes) {
-  Census census{bytes / sizeof(T)};
-  auto *elements = static_cast<const T *>(data);
-  for (uint64_t i = 0; i < census.elements; ++i) {
-    double magnitude = std::fabs(double(widen(elements[i])));
-    if (std::isfinite(magnitude))
-      census.largest = std::max(census.largest, magnitude);
-    else
-      ++census.nonFinite;
-  }
-  return census;
-}
-
-Census take(uint32_t type, const void *data, uint64_t bytes) {
-  switch (type) {
-  case HS_F32:
-    return count<float>(data, bytes);
-  case HS_F64:
-    return count<double>(data, bytes);
-  case HS_F16:
-    return count<Half>(data, bytes);
-  case HS_BF16:
-    return count<BFloat>(data, bytes);
-  default:
-    return {};
-  }
-}
 
 /// An entry as it was executed: by slice, what it found and what it left.
 struct Execution {
@@ -80,7 +45,7 @@ std::vector<Execution> execute(Session &session, hs_program_kind program) {
     auto visit = [&](uint32_t hs_use::*isUsed, std::vector<Census> &censuses) {
       for (uint32_t i = 0; i < entry.slice_count; ++i)
         if (entry.uses[i].*isUsed && !overlapsAny(records, entry.slices[i]))
-          censuses[i] = take(entry.uses[i].type, buffers[i], entry.slices[i].bytes);
+          censuses[i] = takeCensus(entry.uses[i].type, buffers[i], entry.slices[i].bytes);
     };
     visit(&hs_use::is_read, execution.read);
     run();
@@ -173,17 +138,6 @@ bool usesHalf(const hs_entry &entry) {
                      [](const hs_use &use) { return use.type == HS_F16; });
 }
 
-/// The name of a node as a pattern; that of several is left to the user.
-std::string patternOf(const hs_entry &entry) {
-  std::string nodes = entry.nodes, pattern;
-  if (nodes.empty() || nodes.find(", ") != std::string::npos)
-    return "REGEX";
-  for (char c : nodes)
-    pattern += (std::string_view("^$|()[]{}*+?\\").find(c) == std::string_view::npos ? "" : "\\") +
-               std::string(1, c);
-  return pattern;
-}
-
 std::string wayOut(const Anomaly &anomaly) {
   const hs_entry &entry = *anomaly.entry;
   if (anomaly.isFromOutside && entry.slices[anomaly.slice].buffer < HS_BUFFER_INPUTS)
@@ -198,7 +152,7 @@ std::string wayOut(const Anomaly &anomaly) {
     return lessSteep + ", or compile with a bound on the gradients' norm (--clip-norm X)";
   if (!usesHalf(entry))
     return lessSteep + ", or look at the data: very large values?";
-  std::string widen = "keep the node in f32 (--pin '" + patternOf(entry) +
+  std::string widen = "keep the node in f32 (--pin '" + pinPattern(entry) +
                       "=fp32'), train in bf16 (--half-type bf16)";
   return anomaly.isGradient()
              ? "begin with a smaller scale (--loss-scale dynamic:init_scale=X), " + widen
@@ -206,6 +160,16 @@ std::string wayOut(const Anomaly &anomaly) {
 }
 
 } // namespace
+
+std::string pinPattern(const hs_entry &entry) {
+  std::string nodes = entry.nodes, pattern;
+  if (nodes.empty() || nodes.find(", ") != std::string::npos)
+    return "REGEX";
+  for (char c : nodes)
+    pattern += (std::string_view("^$|()[]{}*+?\\").find(c) == std::string_view::npos ? "" : "\\") +
+               std::string(1, c);
+  return pattern;
+}
 
 std::optional<Anomaly> runChecked(Session &session, hs_program_kind program) {
   std::vector<Execution> executions = execute(session, program);

@@ -40,6 +40,9 @@ std::optional<Anomaly> runChecked(Session &session, hs_program_kind program);
 /// Completes `error` by what is at fault and by the way out.
 Error &explain(Error &error, const Session &session, const Anomaly &anomaly);
 
+/// The name of an entry's node as a pattern of --pin; that of several is left to the user.
+std::string pinPattern(const hs_entry &entry);
+
 /// "the forward pass overflows at NODE: ...", in one line.
 std::string describe(const Session &session, const Anomaly &anomaly);
 

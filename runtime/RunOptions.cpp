@@ -105,10 +105,16 @@ void addRunOptions(CLI::App &command, RunOptions &options) {
       ->check(isNoEmptyName)
       ->excludes(resume)
       ->type_name("CKPT");
-  command.add_flag(
+  CLI::Option *detectAnomaly = command.add_flag(
       "--detect-anomaly", options.detectAnomaly,
       "check every value of every step; stop at the first that is not finite, and name "
       "its node (slow)");
+  command
+      .add_flag(
+          "--probe", options.probe,
+          "count zeros, subnormal, saturated and non-finite numbers of 16 bits in every step, "
+          "into --log; say what is wrong in the end (slow)")
+      ->excludes(detectAnomaly);
   command.add_flag("--force", options.force, "let --save replace an existing file");
 }
 

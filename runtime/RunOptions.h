@@ -31,7 +31,7 @@ struct RunOptions {
   std::optional<uint64_t> seed; // default 0, or that of the checkpoint resumed from
   std::optional<bool> shuffle;  // default true, or as the checkpoint resumed from
   std::string log, save, resume, weights;
-  bool force = false, quiet = false, detectAnomaly = false;
+  bool force = false, quiet = false, detectAnomaly = false, probe = false;
   int threads = 0; // 0: one for each CPU that the process may use
   DeviceChoice device;
 };

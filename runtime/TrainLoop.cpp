@@ -5,6 +5,7 @@
 #include "runtime/Anomaly.h"
 #include "runtime/Checkpoint.h"
 #include "runtime/Interrupt.h"
+#include "runtime/Probe.h"
 #include "runtime/Progress.h"
 #include "runtime/RunStart.h"
 #include "runtime/TrainingData.h"
@@ -34,6 +35,8 @@ private:
   Metadata position() const;
   Record trainStep(uint64_t epoch, uint64_t stepOfEpoch);
   Record checkedStep(uint64_t epoch, uint64_t stepOfEpoch);
+  Record probedStep(uint64_t epoch, uint64_t stepOfEpoch);
+  void sayFindings();
   void bindMicroBatch(uint64_t epoch, uint64_t stepOfEpoch, uint64_t i);
   std::optional<Anomaly> replay(const Record &skipped, uint64_t epoch, uint64_t stepOfEpoch);
   Error brokenLoss(double loss) const;
@@ -51,6 +54,7 @@ private:
   std::optional<TrainingData> data;
   std::optional<Evaluator> evaluator;
   std::optional<TrainingLog> log;
+  std::optional<Probe> probe;
   std::optional<Progress> progress;
   uint64_t done = 0, total = 0; // steps
   double skips = 0, mostSkips;  // updates left out in a row
@@ -85,6 +89,8 @@ Training::Training(Session &session, const Safetensors &weights, const RunOption
   // Last, because opening it may empty the log of an earlier run.
   if (!options.log.empty())
     log.emplace(options.log, !options.resume.empty());
+  if (options.probe)
+    probe.emplace(session);
 }
 
 void Training::chooseTotal() {
@@ -126,17 +132,24 @@ int Training::run() {
     Clock::time_point start;
     if (log)
       start = Clock::now();
-    Record record =
-        options.detectAnomaly ? checkedStep(epoch, stepOfEpoch) : trainStep(epoch, stepOfEpoch);
+    Record record = options.detectAnomaly ? checkedStep(epoch, stepOfEpoch)
+                    : probe               ? probedStep(epoch, stepOfEpoch)
+                                          : trainStep(epoch, stepOfEpoch);
     ++done;
     if (log)
       log->step(done, epoch + 1, record, start, Clock::now());
+    if (probe)
+      probe->endStep(done, log ? &*log : nullptr);
     progress->step(done, record.loss);
-    if (!std::isfinite(record.loss) && !record.skipped)
+    if (!std::isfinite(record.loss) && !record.skipped) {
+      sayFindings();
       throw brokenLoss(record.loss);
+    }
     skips = record.skipped ? skips + 1 : 0;
-    if (skips >= mostSkips)
+    if (skips >= mostSkips) {
+      sayFindings();
       throw skippedTooOften(record, epoch, stepOfEpoch);
+    }
     if (LostPages::occurred())
       data->checkComplete();
 
@@ -161,6 +174,7 @@ int Training::run() {
     save();
   if (log)
     log->flush();
+  sayFindings();
   if (interrupted)
     say("stopped after step " + std::to_string(done) + " of " + std::to_string(total) +
         (options.save.empty() ? "" : "; continue with --resume " + options.save));
@@ -210,6 +224,26 @@ Record Training::checkedStep(uint64_t epoch, uint64_t stepOfEpoch) {
   else if (std::optional<Anomaly> anomaly = runChecked(session, HS_UPDATE))
     fail(*anomaly);
   return session.record(done);
+}
+
+/// `trainStep` for --probe.
+Record Training::probedStep(uint64_t epoch, uint64_t stepOfEpoch) {
+  for (uint64_t i = 0; i < session.artefact().micro_batches; ++i) {
+    bindMicroBatch(epoch, stepOfEpoch, i);
+    probe->micro();
+  }
+  probe->update();
+  return session.record(done);
+}
+
+void Training::sayFindings() {
+  if (!probe)
+    return;
+  std::vector<std::string> findings = probe->findings();
+  for (const std::string &finding : findings)
+    say("probe: " + finding);
+  if (findings.empty())
+    say("probe: no 16-bit numbers out of range");
 }
 
 /// Runs the micro-batches of the step that was skipped last again, checked. A skipped update has

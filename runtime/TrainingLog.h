@@ -32,6 +32,9 @@ public:
             Clock::time_point end);
   void validation(uint64_t step, uint64_t epoch, const Metrics &metrics, double seconds);
 
+  /// Any other line, with its end.
+  void write(const std::string &line) { buffer += line; }
+
   /// Hands everything to the operating system; throws on a full disk.
   void flush();
 
