@@ -84,7 +84,7 @@ class ProbeTest(unittest.TestCase):
         self.assertIn("probe: /fc(1) overflows in 3 of 3 steps: 24 of 24 values are at or beyond "
                       "65504; keep it in f32: --pin '/fc\\(1\\)=fp32'\n", said)
         said = self.train(*command, "--pin", "/fc\\(1\\)=fp32", "--probe")
-        self.assertTrue(said.endswith(QUIET), said)
+        self.assertNotIn("overflows", said)
 
     def test_a_forward_pass_that_underflows(self):
         x = self.folder / "x.npy"
