@@ -30,7 +30,7 @@ bool givesTheSameBits(mlir::ModuleOp module) {
   return !module
               .walk([](mlir::Operation *op) {
                 bool mayDiffer = codegen::isElementaryFunction(*op) ||
-                                 mlir::isa<table::GemmOp, table::ConvOp>(op);
+                                 mlir::isa<table::GemmOp, table::ConvOp, table::FusedConvOp>(op);
                 return mayDiffer ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
               })
               .wasInterrupted();

@@ -85,6 +85,35 @@ std::string networkOfParts(int64_t batch) {
                  typed("%h = train.add %t, %k", {h, h}, h));
 }
 
+/// Images between the layers: a convolution with filters that are a part of the weights, the
+/// maximum of windows, and a norm.
+std::string networkOfImages(int64_t batch) {
+  std::string h = shape({batch, kHidden}), x = shape({batch, 2, 4, 5}), c = shape({batch, 4, 4, 5}),
+              y = shape({batch, 4, 2, 5}), w = shape({kHidden, kInputs}), part = shape({8, 9}),
+              filters = shape({4, 2, 3, 3}), b = shape({kHidden}), n = std::to_string(batch);
+  auto reshaped = [](const std::string &name, const std::string &sizes) {
+    return name + " {sizes = " + array(sizes) + "}";
+  };
+  std::string pads = array("1, 1, 1, 1"), one = array("1, 1");
+  return layers(batch,
+                typed(reshaped("%x0 = train.reshape %1", n + ", 2, 4, 5"), {h}, x) +
+                    typed("%part = train.slice %w1 {offsets = " + array("3, 1") +
+                              ", strides = " + one + ", sizes = " + array("8, 9") + "}",
+                          {w}, part) +
+                    typed(reshaped("%f = train.reshape %part", "4, 2, 3, 3"), {part}, filters) +
+                    typed("%c = train.conv %x0, %f {strides = " + one + ", dilations = " + one +
+                              ", pads = " + pads + ", groups = 1 : i64}",
+                          {x, filters}, c) +
+                    typed("%r = train.relu %c", {c}, c) +
+                    typed("%m = train.max_pool %r {kernel = " + array("3, 3") + ", strides = " +
+                              array("2, 1") + ", dilations = " + one + ", pads = " + pads + "}",
+                          {c}, y) +
+                    typed(reshaped("%t = train.reshape %m", n + ", 40"), {y}, h) +
+                    typed("%h = train.normalise %t, %b1, %b1 {axes = " + array("1") +
+                              ", epsilon = 1.0e-5 : f64}",
+                          {h, b, b}, h));
+}
+
 struct Trained {
   std::vector<double> losses;
   std::map<std::string, std::vector<char>> parameters;
@@ -168,7 +197,7 @@ ProgramOptions optionsFor(const std::string &precision, const std::string &halfT
 class Metamorphic : public testing::TestWithParam<std::pair<std::string, std::string>> {};
 
 TEST_P(Metamorphic, FusionAndReuseDoNotShow) {
-  for (auto network : {plainNetwork, networkWithDropout, networkOfParts}) {
+  for (auto network : {plainNetwork, networkWithDropout, networkOfParts, networkOfImages}) {
     ProgramOptions options = optionsFor(GetParam().first, GetParam().second);
     Trained usual = train(options, network);
     EXPECT_TRUE(std::isfinite(usual.losses.back()));
