@@ -9,7 +9,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from browser import Browser
-from support import DATA, output
+from support import DATA, Program, halfstep, output
 from transformer import transformer
 
 RECIPE = "--batch 16 --optimizer adam --precision half-grad".split()
@@ -218,6 +218,43 @@ class PageTest(unittest.TestCase):
             self.texts(f"#rows td:nth-child({titles.index('registers') + 1})")[0], r"^\d+$")
         self.assertRegex(
             self.texts(f"#rows td:nth-child({titles.index('A100') + 1})")[0], r"^[\d.]+ [nµ]s$")
+
+    def give_log(self, path):
+        document = self.browser.send("DOM.getDocument")["root"]["nodeId"]
+        field = self.browser.send("DOM.querySelector", nodeId=document, selector="#log")["nodeId"]
+        self.browser.send("DOM.setFileInputFiles", nodeId=field, files=[str(path)])
+        self.browser.settle()
+        self.run_js("new Promise(done => setTimeout(done, 100))")  # the file is read
+        self.browser.settle()
+
+    def test_numbers_of_a_probed_run(self):
+        program = Program("digits_cnn_plain", self.folder)
+        log = self.folder / "probe.jsonl"
+        halfstep("train", program.model, *RECIPE, "--loss", "cross-entropy", *program.data(),
+                 "--steps", 2, "--probe", "--log", log)
+        events = [json.loads(line) for line in log.read_text().splitlines()]
+        self.open(self.digits)
+        self.click("[data-view=numbers]")
+        self.give_log(log)
+        self.assertEqual(self.texts("#probed"), ["the largest share in any of 2 steps"])
+        relu = next(event["tensor"] for event in events if "/Relu" in event.get("nodes", ""))
+        row = self.run_js(f"numbers.rows.find(x => x.tensor === {json.dumps(relu)})")
+        self.assertEqual(row["zeros"], max(event["zeros"] for event in events
+                                           if event.get("tensor") == relu))
+        self.assertTrue(self.run_js("numbers.rows.some(x => x.parameter === 'fc.weight')"))
+        self.click("#tensors th:nth-child(5)")  # zeros
+        most = self.run_js("numbers.rows[0]")
+        self.click("#tensors tbody tr:nth-child(2)")
+        self.assertIn(most["nodes"].split(", ")[0], self.run_js("graph.chosen.nodes[0].onnx"))
+        # What is no log is said to be none.
+        self.click("[data-view=numbers]")
+        for name, text, said in (("broken", "{\n", "line 1 is no JSON"),
+                                 ("other", '{"event":"step"}\n', "it has no events of --probe")):
+            path = self.folder / name
+            path.write_text(text)
+            self.give_log(path)
+            self.assertEqual(self.texts("#probed"), [f"{name}: {said}"])
+            self.assertEqual(self.run_js("numbers.rows.length"), 0)
 
     def test_search_finds_a_node_and_opens_its_scopes(self):
         model = self.folder / "transformer.onnx"

@@ -1,15 +1,8 @@
 'use strict';
 
-// entries.js - What each entry of a step costs (docs/profile.md): a table of which only the rows in
-// sight are in the page.
+// entries.js - What each entry of a step costs (docs/profile.md).
 
-const table = {
-  rows: [],
-  columns: [],
-  sortedBy: null,
-  falling: true
-};
-const rowHeight = 26;
+const table = makeTable('rows', entry => showEntry(entry.program, entry.number));
 
 /** "940", "12.3 k": as the text report has it. */
 function countText(count) {
@@ -25,7 +18,6 @@ function timeText(seconds) {
   return seconds < 1e-3 ? `${(seconds * 1e6).toFixed(1)} µs` : `${(seconds * 1e3).toFixed(1)} ms`;
 }
 
-/** A column is [title, value of an entry, its text]. */
 function columnsOf(profile) {
   const columns = [
     ['program', entry => entry.program, text => text],
@@ -73,52 +65,4 @@ function costOf(node) {
   const entry = program.entries[node.index - before];
   return `${sizeText(entry.bytes_read)} read, ${sizeText(entry.bytes_written)} written, ` +
       `${countText(entry.flops)} flops`;
-}
-
-/** Sorted by one column, empty cells last; the other way round the second time. */
-function sortBy(column) {
-  table.falling = table.sortedBy === column ? !table.falling : true;
-  table.sortedBy = column;
-  const [, valueOf] = table.columns[column];
-  table.rows.sort((a, b) => {
-    const x = valueOf(a), y = valueOf(b);
-    if (x === undefined || y === undefined) return (x === undefined) - (y === undefined);
-    const order = typeof x === 'string' ? -x.localeCompare(y) : x - y;
-    return table.falling ? -order : order;
-  });
-  drawEntries();
-}
-
-function drawEntries() {
-  const box = byId('rows');
-  const first = Math.max(0, Math.floor(box.scrollTop / rowHeight) - 5);
-  const last = Math.min(table.rows.length, first + Math.ceil(box.clientHeight / rowHeight) + 10);
-  const head = element('tr');
-  table.columns.forEach(([title, valueOf], i) => {
-    const isNumber = table.rows.some(entry => typeof valueOf(entry) === 'number');
-    const cell = element(
-        'th', {class: isNumber ? 'number' : ''}, title,
-        table.sortedBy === i ? (table.falling ? ' ↓' : ' ↑') : '');
-    cell.addEventListener('click', () => sortBy(i));
-    head.append(cell);
-  });
-  const body = element('tbody');
-  const spacer = rows => element('tr', {style: `height:${rows * rowHeight}px`});
-  body.append(spacer(first));
-  for (const entry of table.rows.slice(first, last)) {
-    const row = element('tr');
-    row.addEventListener('click', () => showEntry(entry.program, entry.number));
-    for (const [, valueOf, text] of table.columns) {
-      const value = valueOf(entry);
-      row.append(element(
-          'td', {class: typeof value === 'number' ? 'number' : '', title: value ?? ''},
-          value === undefined ? '' : text(value)));
-    }
-    body.append(row);
-  }
-  body.append(spacer(table.rows.length - last));
-  const {scrollTop, scrollLeft} = box;
-  box.replaceChildren(element('table', {}, element('thead', {}, head), body));
-  box.scrollTop = scrollTop;
-  box.scrollLeft = scrollLeft;
 }

@@ -15,13 +15,14 @@ const page = {
 
 function showView(view) {
   page.view = view;
-  for (const each of ['graph', 'memory', 'entries']) byId(each).hidden = each !== view;
+  for (const each of ['graph', 'memory', 'entries', 'numbers']) byId(each).hidden = each !== view;
   for (const button of byId('views').children)
     button.setAttribute('aria-selected', button.dataset.view === view);
   hideTip();
   if (view === 'graph') draw();
   if (view === 'memory') drawMemory();
-  if (view === 'entries') drawEntries();
+  if (view === 'entries') table.draw();
+  if (view === 'numbers') numbers.draw();
 }
 
 /** What is chosen stays chosen where the phase has it, by its ONNX names. */
@@ -59,6 +60,11 @@ function itemWith(names) {
         item.nodes.some(node => node.onnx.includes(names[0])))
       return item;
   return null;
+}
+
+/** The update phase has all of a step, and the reasons; without one, the last phase has most. */
+function firstPhase() {
+  return page.shown.find(phase => phase.name === 'update') || page.shown.at(-1);
 }
 
 /** Emit's graph is memory's: it is there when the entries have been profiled. */
@@ -170,7 +176,6 @@ addEventListener('keydown', event => {
 
 addEventListener('resize', () => soon(() => showView(page.view)));
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => showView(page.view));
-byId('rows').addEventListener('scroll', () => soon(drawEntries));
 byId('collapse').addEventListener('click', () => {
   setAllOpen(false);
   fit(legibleScale);
@@ -221,8 +226,7 @@ function start() {
   }
   if (report.memory) startMemory();
   if (report.profile) startEntries();
-  // The update phase has all of a step, and the reasons; without one, the last phase has most.
-  showPhase(phases.find(phase => phase.name === 'update') || phases.at(-1));
+  showPhase(firstPhase());
   showView('graph');
   fit(legibleScale);
 }
