@@ -221,8 +221,10 @@ int inspectCommand(int argc, char **argv) {
   command.add_option("--phase", phaseName, llvm::join(phaseNames(), ", "))->type_name("PHASE");
   command.addChoice("--format", format, "format", {"text", "mlir", "json", "html", "dot"});
   command.add_option("--against", against, "a precision mode to compare --precision with")
+      ->check(runtime::isNoEmptyName)
       ->type_name("MODE");
   command.add_option("--explain", node, "an ONNX node: why it has its types, and where it ends")
+      ->check(runtime::isNoEmptyName)
       ->type_name("NODE");
   runtime::addThreads(command, threads);
   if (std::optional<int> answered = command.parse(argc, argv))
