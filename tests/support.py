@@ -29,7 +29,7 @@ def orders():
 
 
 def on_device(command):
-    """The words of a command of halfstep, or of a training executable, for what the tests run on."""
+    """The words of a command of halfstep or of a training executable, for what tests run on."""
     words = [str(word) for word in command]
     program = words[1] if words[0] == "halfstep" else "executable"
     if ON_CUDA and program in ("compile", "inspect", "train", "run"):
@@ -85,6 +85,10 @@ class Program:
         return ["--batch", self.record["batch"], "--loss", self.record["loss"],
                 "--optimizer", self.record["optimizer"],
                 *(["--schedule", schedule] if schedule else [])]
+
+    def scale(self):
+        """Options of the loss scaling that it was recorded with, where the mode scales the loss."""
+        return ["--loss-scale", "none"] if self.record["loss_scale"] == "none" else []
 
     def data(self):
         label = ["--data", f"label={self.label}"] if self.label.exists() else []

@@ -45,14 +45,13 @@ class HalfPrecisionTest(unittest.TestCase):
     def test_losses_scales_and_skips_are_those_of_pytorch(self):
         for name in ("linear8", "mlp10", "digits_mlp", "keknet", "digits_cnn_plain"):
             program = Program(name, self.folder)
-            scale = ["--loss-scale", "none"] if program.record["loss_scale"] == "none" else []
             for mode in ("autocast", "half-grad"):
                 for half_type, bound in BOUNDS.items():
                     with self.subTest(name, mode=mode, half_type=half_type):
                         key = f"{mode.replace('-', '_')}_{half_type}"
                         expected = {field: values[:program.steps] for field, values in
                                     program.record["modes"][key].items()}
-                        log = self.train(program, mode, half_type, *scale)
+                        log = self.train(program, mode, half_type, *program.scale())
                         numpy.testing.assert_allclose(logged(log, "loss"), expected["loss"],
                                                       rtol=bound, atol=0)
                         self.assertEqual(logged(log, "scale"), expected["scale"])
@@ -64,11 +63,10 @@ class HalfPrecisionTest(unittest.TestCase):
         RMSprop's of 1e-7 it ends at 1.758 on keknet, 36 % away."""
         for name, bound in (("digits_mlp", 0.05), ("digits_cnn_plain", 0.05), ("keknet", 0.01)):
             program = Program(name, self.folder)
-            scale = ["--loss-scale", "none"] if program.record["loss_scale"] == "none" else []
             final = program.losses[-1]
             for half_type in BOUNDS:
                 with self.subTest(name, half_type=half_type):
-                    log = self.train(program, "half", half_type, *scale)
+                    log = self.train(program, "half", half_type, *program.scale())
                     self.assertLess(abs(logged(log, "loss")[-1] / final - 1), bound)
 
     def linear(self, weight, bias, features):
