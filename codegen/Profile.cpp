@@ -1,6 +1,7 @@
 //===- Profile.cpp - what a step costs, without running it ---------------------------------===//
 
 #include "codegen/Profile.h"
+#include "codegen/Table.h"
 #include "ir/Describe.h"
 #include "passes/CallDetails.h"
 
@@ -98,14 +99,14 @@ FailureOr<Profile> halfstep::codegen::profile(ModuleOp module, const Target &tar
           target.cuda->ptxas + " is not there: registers, shared memory and spills are not known";
     }
   }
-  auto microBatches = module->getAttrOfType<IntegerAttr>(table::attr::kMicroBatches);
-  if (!microBatches)
-    return module.emitError("lacks the attribute ") << table::attr::kMicroBatches;
+  FailureOr<int64_t> microBatches = numberOf(module, table::attr::kMicroBatches);
+  if (failed(microBatches))
+    return failure();
   for (StringRef name : {"init", "micro", "update", "evaluate", "infer"}) {
     auto function = module.lookupSymbol<func::FuncOp>(name);
     if (!function)
       continue;
-    uint64_t runs = name == "micro" ? microBatches.getInt() : name == "update";
+    uint64_t runs = name == "micro" ? *microBatches : name == "update";
     ProgramProfile program{name.str(), runs, {}};
     for (Operation &op : function.front().without_terminator()) {
       if (isa<table::AliasOp>(op))

@@ -51,7 +51,6 @@ private:
   SmallVector<Buffer> buffersOf(Operation *op);
   FailureOr<Constant *> entry(hs_entry_kind kind, Operation *op, ArrayRef<Buffer> buffers,
                               Constant *detail, StringRef name);
-  FailureOr<int64_t> number(StringRef attribute);
   FailureOr<Constant *> string(StringRef attribute);
   void writeQuery(Constant *artefact);
 
@@ -253,7 +252,7 @@ FailureOr<Constant *> TableWriter::program(StringRef name) {
 // The artefact
 //===---------------------------------------------------------------------------------------===//
 
-FailureOr<int64_t> TableWriter::number(StringRef attribute) {
+FailureOr<int64_t> halfstep::codegen::numberOf(ModuleOp module, StringRef attribute) {
   if (auto value = module->getAttrOfType<IntegerAttr>(attribute))
     return value.getInt();
   return module.emitError("lacks the attribute ") << attribute;
@@ -293,11 +292,11 @@ LogicalResult TableWriter::write() {
       return failure();
     programs.push_back(*constant);
   }
-  FailureOr<int64_t> stateBytes = number(table::attr::kStateBytes),
-                     arenaBytes = number(table::attr::kArenaBytes),
-                     scratchBytes = number(table::attr::kScratchBytes),
-                     inputSlots = number(table::attr::kInputSlots),
-                     microBatches = number(table::attr::kMicroBatches);
+  FailureOr<int64_t> stateBytes = numberOf(module, table::attr::kStateBytes),
+                     arenaBytes = numberOf(module, table::attr::kArenaBytes),
+                     scratchBytes = numberOf(module, table::attr::kScratchBytes),
+                     inputSlots = numberOf(module, table::attr::kInputSlots),
+                     microBatches = numberOf(module, table::attr::kMicroBatches);
   FailureOr<Constant *> recipe = string(table::attr::kRecipe),
                         graphHash = string(table::attr::kGraphHash);
   if (failed(stateBytes) || failed(arenaBytes) || failed(scratchBytes) || failed(inputSlots) ||

@@ -15,6 +15,9 @@ namespace halfstep::codegen {
 mlir::LogicalResult writeTables(mlir::ModuleOp module, const KernelCode &kernels,
                                 const CpuTarget &target);
 
+/// The number that the memory phase has left in an attribute of the module; without it, an error.
+mlir::FailureOr<int64_t> numberOf(mlir::ModuleOp module, llvm::StringRef attribute);
+
 } // namespace halfstep::codegen
 
 #endif // HALFSTEP_CODEGEN_TABLE_H

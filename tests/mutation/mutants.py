@@ -2,8 +2,8 @@
 
 A mutant is a range of the text and what to read instead of it. Rules match the text that
 clang-format leaves: a binary operator has white space on both sides, the angle brackets of a
-template have not. What a rule gets wrong does not compile, and is no mutant (mutate.py drops it). Comments,
-strings, assertions and the making of error messages are left alone.
+template have not. What a rule gets wrong does not compile, and is no mutant (mutate.py drops it).
+Comments, strings, assertions and the making of error messages are left alone.
 """
 
 import bisect
@@ -113,7 +113,7 @@ class Source:
                 continue
             if letter in "=:?|&<>!+-*/%" and self.code[begin].isspace():
                 start = begin
-                while not self.code[start - 1].isspace() and self.code[start - 1] in "=:?|&<>!+-*/%":
+                while self.code[start - 1] in "=:?|&<>!+-*/%":
                     start -= 1
                 spaced = self.code[start - 1].isspace()
                 if spaced and PRECEDENCE.get(self.code[start:begin], 0) < precedence:

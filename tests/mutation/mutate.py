@@ -29,7 +29,8 @@ GROUPS = {
     "kernels": (["codegen/EmitCuda*.cpp", "codegen/Cuda*.cpp", "codegen/KernelBuilder.cpp",
                  "codegen/KernelForm.cpp"],
                 "codegen-(emulated|kernels|table)|lit-codegen",
-                ["codegen-emulated", "codegen-kernels", "codegen-table", "halfstep", "halfstep-opt"]),
+                ["codegen-emulated", "codegen-kernels", "codegen-table", "halfstep",
+                 "halfstep-opt"]),
     "memory": (["codegen/Table.cpp", "passes/ProgramPlanner.cpp", "passes/PlanMemory.cpp",
                 "passes/InPlaceKernels.cpp", "passes/OrderEntries.cpp"],
                "lit-(passes|codegen)|.*memory.*_test|codegen-table|optimizer_test|half_update_test",
@@ -42,9 +43,10 @@ GROUPS = {
               "runtime-emulated_warp", "codegen-table", "optimizer_test", "halfstep"]),
     "passes": (["passes/*.cpp"],
                "lit-passes|contracted_order_test|memory_plan_test|recipe_test|memory_report_test|"
-               "plan_memory_test",
+               "plan_memory_test|precision_types_test|refusals_test|reproducer_test",
                ["contracted_order_test", "memory_plan_test", "recipe_test", "memory_report_test",
-                "plan_memory_test", "halfstep", "halfstep-opt"]),
+                "plan_memory_test", "precision_types_test", "refusals_test", "reproducer_test",
+                "halfstep", "halfstep-opt"]),
 }
 
 
@@ -59,8 +61,8 @@ def copy_tree(target):
             shutil.copy(source, copy)
     # lit hides the environment from its tests.
     with open(target / "tests/lit.cfg.py", "a") as config:
-        config.write("\nconfig.environment.update(\n"
-                     '    {k: v for k, v in os.environ.items() if k.startswith("HALFSTEP_MUTANT")})\n')
+        config.write("\nconfig.environment.update({k: v for k, v in os.environ.items()\n"
+                     '                           if k.startswith("HALFSTEP_MUTANT")})\n')
 
 
 def find_mutants(patterns):
@@ -88,8 +90,8 @@ def write_sources(sources, tree):
 
 
 def blamed(output, source, ranges):
-    """The mutants of `source` that the compiler's errors are about: the innermost at the place of an
-    error or of the first note in the file, else all in its line."""
+    """The mutants of `source` that the compiler's errors are about: the innermost at the place of
+    an error or of the first note in the file, else all in its line."""
     text, places = source.render()[0], ranges[source.name]
     starts = [0] + [match.end() for match in re.finditer("\n", text)]
     numbers = set()

@@ -77,7 +77,8 @@ class Finding(unittest.TestCase):
                          [("reuse", "return {first, [last => last - 1]};")])
 
     def test_what_is_left_alone(self):
-        self.assertEqual(found('assert(x < 3); throw Error("a < b").help(x < 3); z = f("x < 3");'), [])
+        self.assertEqual(found('assert(x < 3); throw Error("a < b").help(x < 3); z = f("x < 3");'),
+                         [])
         self.assertEqual(found("static constexpr int width = 8;"), [])
 
 
@@ -91,7 +92,8 @@ class Running(unittest.TestCase):
         cls.source = mutants.Source("toy.cpp", TOY)
         for number, mutant in enumerate(cls.source.mutants, 1):
             mutant.number = number
-        (path / "toy.cpp").write_text('#include "tests/mutation/Mutant.h"\n' + cls.source.render()[0])
+        (path / "toy.cpp").write_text('#include "tests/mutation/Mutant.h"\n' +
+                                      cls.source.render()[0])
         cls.program = path / "toy"
         subprocess.run([COMPILER, "-std=c++17", f"-I{TREE}", path / "toy.cpp", "-o", cls.program],
                        check=True)

@@ -1,5 +1,5 @@
-"""The tests of a build folder in the smallest pieces that run alone: a case of a GoogleTest program, a
-file of a lit suite, a script."""
+"""The tests of a build folder in the smallest pieces that run alone: a case of a GoogleTest
+program, a file of a lit suite, a script."""
 
 import dataclasses
 import json
@@ -41,7 +41,8 @@ def diagnosis(output):
     lines = [line.strip() for line in output.splitlines()]
     for pattern in (r"\berror: ", r"^(what|unknown file|.*Failure)\b", r"PLEASE submit", r"\S"):
         for number, line in enumerate(lines):
-            if re.search(pattern, line) and not line.startswith(("Note: Google Test", "Running main")):
+            if re.search(pattern, line) and not line.startswith(
+                ("Note: Google Test", "Running main")):
                 return " ".join(lines[number:number + 2])[:200]
     return "fails"
 
