@@ -82,8 +82,9 @@ static double share(uint64_t part, uint64_t whole) {
   return whole ? double(part) / double(whole) : 0;
 }
 
-void Probe::endStep(uint64_t step, TrainingLog *log) {
+void Probe::endStep(uint64_t step, bool isSkipped, TrainingLog *log) {
   ++steps;
+  applied += !isSkipped;
   for (Tensor &tensor : tensors) {
     const Census &census = tensor.ofStep;
     if (log)
@@ -215,7 +216,7 @@ std::vector<std::string> Probe::findings() const {
     lines.push_back("nothing in this step is of 16 bits");
   findOverflows(lines);
   findUnderflows(lines);
-  if (steps)
+  if (applied)
     findStandstill(lines);
   if (lines.size() > mostLines) {
     std::string more = std::to_string(lines.size() - mostLines) + " more of the kind";

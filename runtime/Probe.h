@@ -25,12 +25,12 @@ public:
   void micro();
   void update();
 
-  /// Ends a step: writes what it has counted to the log, which may be null. For each 16-bit tensor
+  /// Ends a step, whose update may have been skipped: writes what it has counted to the log, which may be null. For each 16-bit tensor
   /// {"event": "probe", "step", "tensor", "nodes", "pass", "type", "elements", "zeros",
   /// "subnormals", "saturated", "non_finite", "largest"}, the middle four as shares; for each
   /// trained parameter {"event": "probe", "step", "parameter", "update_ratio"}: the norm of the
   /// update as a part of the weights' norm.
-  void endStep(uint64_t step, TrainingLog *log);
+  void endStep(uint64_t step, bool isSkipped, TrainingLog *log);
 
   /// What is wrong with the steps so far, a line each, the cheapest way out in it.
   std::vector<std::string> findings() const;
@@ -59,7 +59,7 @@ private:
   Session &session;
   std::vector<Tensor> tensors; // of `micro`
   std::vector<Parameter> parameters;
-  uint64_t steps = 0;
+  uint64_t steps = 0, applied = 0;
 };
 
 } // namespace halfstep::runtime

@@ -139,7 +139,7 @@ int Training::run() {
     if (log)
       log->step(done, epoch + 1, record, start, Clock::now());
     if (probe)
-      probe->endStep(done, log ? &*log : nullptr);
+      probe->endStep(done, record.skipped, log ? &*log : nullptr);
     progress->step(done, record.loss);
     if (!std::isfinite(record.loss) && !record.skipped) {
       sayFindings();

@@ -112,6 +112,10 @@ class ProbeTest(unittest.TestCase):
         self.assertIn("probe: parameter 0.weight has not moved: its updates are smaller than its "
                       "precision; keep f32 masters: --precision half-grad, or add --rounding "
                       "stochastic\n", said)
+        # Updates that are skipped say nothing of weights.
+        said = self.mlp("--precision", "half", "--loss-scale", f"dynamic:init_scale={2**30}",
+                        "--probe")
+        self.assertNotIn("has not moved", said)
 
     def test_many_findings_are_cut(self):
         said = self.mlp("--precision", "half-grad", "--loss-scale", 2**24, "--probe")

@@ -256,6 +256,11 @@ class PageTest(unittest.TestCase):
             self.assertEqual(self.texts("#probed"), [f"{name}: {said}"])
             self.assertEqual(self.run_js("numbers.rows.length"), 0)
 
+        infinite = self.folder / "infinite"
+        infinite.write_text('{"event":"probe","step":1,"parameter":"w","update_ratio":"Infinity"}')
+        self.give_log(infinite)
+        self.assertIn("Infinity", self.texts("#tensors td"))
+
     def test_search_finds_a_node_and_opens_its_scopes(self):
         model = self.folder / "transformer.onnx"
         onnx.save(transformer(12), model)

@@ -39,6 +39,7 @@ function readLog(text) {
       throw new Error(`line ${i + 1} is no JSON`);
     }
     if (event.event !== 'probe') return;
+    event.update_ratio &&= Number(event.update_ratio);  // "Infinity", from weights of zero
     steps.add(event.step);
     const key = event.tensor || event.parameter;
     const row = rows.get(key);
