@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from support import Program, halfstep, logged, run
+from support import EMULATED, ON_CUDA, Program, halfstep, logged, run
 
 LIBRARIES = ("libc.so.6", "libm.so.6", "libstdc++.so.6", "libgcc_s.so.1")
 
@@ -29,6 +29,8 @@ def needed_libraries(executable):
 
 class BareMachineTest(unittest.TestCase):
     def test_runs_with_c_and_cxx_libraries_alone(self):
+        if ON_CUDA and not EMULATED:
+            self.skipTest("a GPU needs its driver besides")
         enter = chroot_command()
         if not enter:
             self.skipTest("not allowed to change the root folder")
