@@ -111,8 +111,8 @@ class HalfPrecisionTest(unittest.TestCase):
         return weights, logged(log, "loss")[0]
 
     def test_half_grad_rounds_the_gradient_to_16_bits(self):
-        """x = 1 [3, 10] through Linear(10, 5) of zeros: dW = 3 * f16(1024 / 15) = 204.75 at scale 1024,
-        which is 0.199951171875; in f32 it is 0.2."""
+        """x = 1 [3, 10] through Linear(10, 5) of zeros: dW = 3 * f16(1024 / 15) = 204.75 at scale
+        1024, which is 0.199951171875; in f32 it is 0.2."""
         model = self.linear(numpy.zeros((5, 10), numpy.float32), numpy.zeros(5, numpy.float32), 10)
         x = numpy.ones((3, 10), numpy.float32)
         weights, _ = self.step(model, x, "half-grad", "--loss-scale", "1024")
@@ -136,8 +136,8 @@ class HalfPrecisionTest(unittest.TestCase):
                     numpy.testing.assert_array_equal(y, x @ weight.T)
 
     def test_the_smallest_gradient_at_the_largest_scale_moves_the_master(self):
-        """65,536 rows, one of which is 2^-24: at scale 65536 the f16 gradient is 2^-24, its smallest
-        number, and the update 2^-40."""
+        """65,536 rows, one of which is 2^-24: at scale 65536 the f16 gradient is 2^-24, its
+        smallest number, and the update 2^-40."""
         model = self.graph([helper.make_node("MatMul", ["x", "w"], ["y"], "product")], 17,
                            numpy.zeros((1, 1), numpy.float32))
         x = numpy.zeros((65536, 1), numpy.float32)
@@ -209,7 +209,8 @@ class HalfPrecisionTest(unittest.TestCase):
                  helper.make_node("Sub", ["h", "mean"], ["d"], "centred"),
                  constant("two", 2), helper.make_node("Pow", ["d", "two"], ["square"], "square"),
                  helper.make_node("ReduceMean", ["square"], ["variance"], "variance", axes=[1]),
-                 constant("eps", 1e-12), helper.make_node("Add", ["variance", "eps"], ["v"], "eps_"),
+                 constant("eps", 1e-12),
+                 helper.make_node("Add", ["variance", "eps"], ["v"], "eps_"),
                  helper.make_node("Sqrt", ["v"], ["deviation"], "deviation"),
                  helper.make_node("Div", ["d", "deviation"], ["n"], "normalised"),
                  helper.make_node("ReduceMax", ["n"], ["y"], "top", axes=[1])]
@@ -257,7 +258,8 @@ class HalfPrecisionTest(unittest.TestCase):
         weights, slots and counters go on. Adam's first steps from slots of zero are of lr for every
         weight, far from those that follow sixty others."""
         program = Program("mlp10", self.folder)
-        start, whole, on = (self.folder / f"{name}.safetensors" for name in ("start", "whole", "on"))
+        start, whole, on = (self.folder / f"{name}.safetensors"
+                            for name in ("start", "whole", "on"))
         log = self.folder / "log.jsonl"
         common = ["train", program.model, "--batch", 16, "--loss", "mse", "--optimizer", "adam",
                   *program.data(), "--no-shuffle", "--force", "--log", log]
@@ -286,18 +288,20 @@ class HalfPrecisionTest(unittest.TestCase):
         numpy.save(data, numpy.full((2, 1), 1e5, numpy.float32))
         message = halfstep("train", model, "--batch", 2, "--loss", "mean", "--optimizer", "sgd",
                            "--precision", "autocast", "--steps", 100, "--data", f"x={data}", code=3)
-        self.assertRegex(message, r"step 20: 20 updates in a row were skipped\n"
-                                  r"  input x is not finite as the step reads it: 2 of 2 values in F16\n"
-                                  r"  no loss scale can help\nhelp: look at the data: F16 ends at 65504")
+        self.assertRegex(
+            message, r"step 20: 20 updates in a row were skipped\n"
+                     r"  input x is not finite as the step reads it: 2 of 2 values in F16\n"
+                     r"  no loss scale can help\nhelp: look at the data: F16 ends at 65504")
 
     def test_overflow_of_the_backward_pass_is_recovered(self):
-        """The adjoint of the output is the scale, which is no f16 number until it has been halved."""
+        """The adjoint of the output is the scale, no f16 number until it has been halved."""
         model = self.linear(numpy.ones((1, 1), numpy.float32), numpy.zeros(1, numpy.float32), 1)
         data, log = self.folder / "x.npy", self.folder / "log.jsonl"
         numpy.save(data, numpy.ones((1, 1), numpy.float32))
         options = ["--batch", 1, "--loss", "mean", "--optimizer", "sgd:lr=0.5", "--precision",
                    "half-grad", "--data", f"x={data}", "--log", log]
-        halfstep("train", model, "--steps", 6, "--loss-scale", "dynamic:init_scale=262144", *options)
+        halfstep("train", model, "--steps", 6, "--loss-scale", "dynamic:init_scale=262144",
+                 *options)
         self.assertEqual(logged(log, "skipped"), [True, True, True, False, False, False])
         self.assertEqual(logged(log, "scale"), [262144, 131072, 65536, 32768, 32768, 32768])
         self.assertEqual(logged(log, "loss"), [1, 1, 1, 1, 0, -1])
@@ -306,11 +310,12 @@ class HalfPrecisionTest(unittest.TestCase):
         self.assertRegex(message, "gradients overflow at a loss scale of 131072 too")
 
     def test_operands_of_low_ops_are_16_bits_wide(self):
-        """1 + 2^-12 is 1 in f16: a product in 16 bits does not see the difference, one in f32 does."""
+        """1 + 2^-12 is 1 in f16: a product in 16 bits sees no difference, one in f32 does."""
         weight = numpy.full((1, 1), 1 + 2**-12, numpy.float32)
         model = self.linear(weight, numpy.zeros(1, numpy.float32), 1)
         x = numpy.ones((1, 1), numpy.float32)
-        for mode, expected in (("fp32", 1 + 2**-12), ("autocast", 1), ("half-grad", 1), ("half", 1)):
+        for mode, expected in (("fp32", 1 + 2**-12), ("autocast", 1), ("half-grad", 1),
+                               ("half", 1)):
             with self.subTest(mode):
                 options = [] if mode == "fp32" else ["--loss-scale", "none"]
                 self.assertEqual(self.step(model, x, mode, *options)[1], expected)

@@ -1,8 +1,8 @@
 """SIGINT at any moment of a step ends the training in order: saved, and with exit code 130.
 
-oneDNN's code moves the stack pointer to the heap for most of a product, and a signal that is handled
-there must not write over what is beside it (runtime/SignalStack.h); an emulated device changes
-stacks all the time. Which moment is hit is chance, so there are several tries.
+oneDNN's code moves the stack pointer to the heap for most of a product, and a signal that is
+handled there must not write over what is beside it (runtime/SignalStack.h); an emulated device
+changes stacks all the time. Which moment is hit is chance, so there are several tries.
 """
 
 import pathlib

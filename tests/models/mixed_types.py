@@ -118,8 +118,8 @@ class MixedTypesTest(unittest.TestCase):
                     self.assertEqual(logged(log, "loss"), [1.0])
 
     def test_a_run_goes_on_in_another_mode_with_the_same_state(self):
-        """Modes with f32 weights share their state, loss scaling aside: the resumed step starts from
-        the moments that were saved, so that one step later the runs agree as the modes do."""
+        """Modes with f32 weights share their state, loss scaling aside: the resumed step starts
+        from the moments that were saved, so that one step later the runs agree as the modes do."""
         model = self.two_layers(TensorProto.FLOAT16)
         modes = ("fp32", "autocast", "half-grad")
         _, uninterrupted = self.train(model, "fp32", "fp16", "--loss-scale", "none", steps=30)

@@ -1,4 +1,4 @@
-"""Overflow that data cause, in whole training runs: what a skip leaves alone, and which node is named.
+"""Overflow that data cause, in whole training runs: what a skip leaves alone, which node is named.
 
 The network is y = mean(relu(x W^T) V^T): f16 ends at 65504, so the size of a sample alone decides
 whether the forward pass, the backward pass or nothing overflows.
@@ -68,9 +68,9 @@ class OverflowTest(unittest.TestCase):
                    *options, code=code)
 
     def test_a_skipped_step_changes_the_scale_and_nothing_else(self):
-        """At scale 2048 the gradient of W for the one batch of 100s is 2048 * 100 (half of it in each
-        of two micro-batches), which is no f16 number; its forward pass is finite. The next batch is
-        trained on as if nothing had been."""
+        """At scale 2048 the gradient of W for the one batch of 100s is 2048 * 100 (half of it in
+        each of two micro-batches), which is no f16 number; its forward pass is finite. The next
+        batch is trained on as if nothing had been."""
         for mode, accumulate in self.MODES:
             with self.subTest(mode=mode, accumulate=accumulate):
                 program = self.compiled(self.network(0.025, 1), mode, accumulate,
@@ -84,7 +84,8 @@ class OverflowTest(unittest.TestCase):
                 old, new = tensors(before), tensors(after)
                 changed = {name for name in old if old[name] != new[name]}
                 changed.discard("halfstep/running_loss")  # is that of the batch
-                self.assertEqual(changed, {"halfstep/iteration", "halfstep/growth", "halfstep/scale"})
+                self.assertEqual(changed,
+                                 {"halfstep/iteration", "halfstep/growth", "halfstep/scale"})
                 self.assertLessEqual({"W", "halfstep/exp_avg/W", "halfstep/applied"}, set(old))
                 self.assertEqual(struct.unpack("<d", new["halfstep/scale"]), (1024,))
 
@@ -127,7 +128,8 @@ class OverflowTest(unittest.TestCase):
                    for i in range(size)),
                  helper.make_node("Sum", [f"y{i}" for i in range(size)], ["y"], "sum")]
         graph = helper.make_graph(
-            nodes, "paths", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", size])],
+            nodes, "paths",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", size])],
             [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 1])],
             weights + constants)
         model, program, data = (self.folder / name for name in ("m.onnx", "paths", "x.npy"))
@@ -169,7 +171,8 @@ class OverflowTest(unittest.TestCase):
                 skips = 5 if accumulate == 1 else 4
                 self.assertEqual(logged(self.log, "scale"),
                                  [16384 / 2**min(i, skips) for i in range(8)])
-                self.assertEqual(logged(self.log, "skipped"), [True] * skips + [False] * (8 - skips))
+                self.assertEqual(logged(self.log, "skipped"),
+                                 [True] * skips + [False] * (8 - skips))
 
     def test_a_backward_overflow_that_stays_names_node_and_scale(self):
         program = self.compiled(self.network(0.025, 1), "half-grad", 1, "--loss-scale",
@@ -177,8 +180,8 @@ class OverflowTest(unittest.TestCase):
         message = self.train(program, [100] * 8, "--set", "max_skips=3", code=3)
         self.assertRegex(message, r"error: step 3: 3 updates in a row were skipped\n"
                                   r"  gradients overflow at a loss scale of 4096 too\n"
-                                  r"  the backward pass breaks down at .*first.*: .* in F16 are not "
-                                  r"finite, of finite operands up to \d+ .*\n"
+                                  r"  the backward pass breaks down at .*first.*: .* in F16 are "
+                                  r"not finite, of finite operands up to \d+ .*\n"
                                   r"help: begin with a smaller scale")
 
     def test_detect_anomaly_stops_at_the_first_value(self):
@@ -188,8 +191,8 @@ class OverflowTest(unittest.TestCase):
         self.assertRegex(message, r"error: step 2: a value is not finite\n"
                                   r"  the forward pass breaks down at first")
         message = self.train(program, [1, numpy.inf], "--detect-anomaly", code=3)
-        self.assertRegex(message, r"error: step 2: .*\n  input x is not finite as the step reads it: 8 "
-                                  r"of 8 values in F16")
+        self.assertRegex(message, r"error: step 2: .*\n  input x is not finite as the step reads "
+                                  r"it: 8 of 8 values in F16")
         self.assertIn("help: look at the data", message)
 
     def test_detect_anomaly_warns_of_gradients_that_only_skip(self):
@@ -197,8 +200,8 @@ class OverflowTest(unittest.TestCase):
                                 "dynamic:init_scale=2048")
         message = self.train(program, [100, 1, 100], "--detect-anomaly")
         self.assertEqual(message.count("halfstep: warning: "), 1)
-        self.assertRegex(message, r"warning: step 1: the update is skipped: the backward pass breaks "
-                                  r"down at .*first")
+        self.assertRegex(message, r"warning: step 1: the update is skipped: the backward pass "
+                                  r"breaks down at .*first")
         # A scale that stays as it is never gets over it.
         program = self.compiled(self.network(0.025, 1), "half-grad", 1, "--loss-scale", "1024")
         message = self.train(program, [1, 100], "--detect-anomaly", code=3)
@@ -213,10 +216,11 @@ class OverflowTest(unittest.TestCase):
         self.assertEqual(checked.read_bytes(), unchecked.read_bytes())
 
     def test_in_fp32_too(self):
-        """The product overflows f32 in the forward pass; then a learning rate does in the update."""
+        """The product overflows f32 in the forward pass; then a learning rate in the update."""
         program = self.compiled(self.network(1e10, 1), "fp32", 1)
         message = self.train(program, [1, 1e30], code=3)
-        self.assertRegex(message, r"error: the loss of step 2 is infinite\n(.*\n)*.*--detect-anomaly")
+        self.assertRegex(message,
+                         r"error: the loss of step 2 is infinite\n(.*\n)*.*--detect-anomaly")
         message = self.train(program, [1, 1e30], "--detect-anomaly", code=3)
         self.assertRegex(message, r"breaks down at first.* in F32 are not finite.*\n"
                                   r"help: lower the learning rate")

@@ -26,7 +26,8 @@ class RandomNumbersTest(unittest.TestCase):
         generator = numpy.random.default_rng(1)
         self.x = generator.standard_normal((64, 20)).astype(numpy.float32)
         numpy.save(self.folder / "x.npy", self.x)
-        numpy.save(self.folder / "label.npy", generator.standard_normal((64, 4)).astype(numpy.float32))
+        numpy.save(self.folder / "label.npy",
+                   generator.standard_normal((64, 4)).astype(numpy.float32))
         self.model = self.network(generator, 0.25)
 
     def network(self, generator, ratio):
@@ -52,8 +53,8 @@ class RandomNumbersTest(unittest.TestCase):
 
     def compile(self, *options):
         program = self.folder / "train"
-        halfstep("compile", self.model, "--batch", 16, "--loss", "mse", "--optimizer", "adam:lr=1e-2",
-                 *options, "-o", program)
+        halfstep("compile", self.model, "--batch", 16, "--loss", "mse", "--optimizer",
+                 "adam:lr=1e-2", *options, "-o", program)
         return program
 
     def train(self, program, *options, steps=STEPS, name="run"):
@@ -98,7 +99,8 @@ class RandomNumbersTest(unittest.TestCase):
                    for t in onnx.load(self.model).graph.initializer}
         hidden = numpy.maximum(self.x @ weights["w1"].T + weights["b1"], 0)
         expected = hidden @ weights["w2"].T + weights["b2"]
-        numpy.testing.assert_allclose(numpy.load(self.folder / "out" / "y.npy"), expected, atol=1e-5)
+        numpy.testing.assert_allclose(numpy.load(self.folder / "out" / "y.npy"), expected,
+                                      atol=1e-5)
 
     def test_inspect_says_what_is_on_in_training_only(self):
         report = output("halfstep", "inspect", self.model, "--format", "json")
@@ -126,7 +128,8 @@ class RandomNumbersTest(unittest.TestCase):
             message = halfstep("compile", self.model, "--batch", 16, "--loss", "mse", "--optimizer",
                                "sgd", "--precision", mode, "--rounding", "stochastic", "-o",
                                self.folder / "train", code=2)
-            self.assertRegex(message, "--rounding stochastic: no trained weight is stored in 16 bits")
+            self.assertRegex(message,
+                             "--rounding stochastic: no trained weight is stored in 16 bits")
 
 
 if __name__ == "__main__":
