@@ -57,8 +57,10 @@ template <typename User> static User onlyUser(Value value) {
   return value.hasOneUse() ? dyn_cast<User>(*value.user_begin()) : User();
 }
 
+/// Steps do not give the filters' sizes: filters of several sizes fit an image equally often.
 static bool haveOneWindow(ConvOp a, ConvOp b) {
-  return a.getStrides() == b.getStrides() && a.getDilations() == b.getDilations() &&
+  return a.getConvolution()[1].getShape() == b.getConvolution()[1].getShape() &&
+         a.getStrides() == b.getStrides() && a.getDilations() == b.getDilations() &&
          a.getPads() == b.getPads() && a.getGroups() == b.getGroups() &&
          a.getChannelsLast() == b.getChannelsLast();
 }

@@ -244,3 +244,28 @@ func.func @large_filters(%x: tensor<1x4x4x4xf16>, %w: tensor<16x4x3x3xf16>, %t: 
   %dw = table.launch @sum_of_parts(%p) : (tensor<1x16x4x3x3xf32>) -> tensor<16x4x3x3xf16>
   return %r#0, %dw : tensor<16xf32>, tensor<16x4x3x3xf16>
 }
+
+// -----
+
+// The gradient of another filter that meets the same image with the same steps, such as that of a
+// trained convolution beside a frozen one: 2x2 and 3x3 both fit 5x5 twice.
+// CHECK-LABEL: func.func @gradient_of_another_filter
+// CHECK-NOT: table.fused_conv
+kernel.group @loss [16, 4](%y: f16[4, 1], %t: f16[4, 1]) -> (f32[1, 0], f16[4, 1]) {
+  %d = arith.subf %y, %t : f32
+  %s = kernel.reduce add %d over last : f32
+  kernel.yield %s, %d : f32, f32
+}
+kernel.group @sum_of_parts [1, 64](%p: f32[64, 1]) -> (f16[0, 1]) {
+  %s = kernel.reduce add %p over rows : f32
+  kernel.yield %s : f32
+}
+func.func @gradient_of_another_filter(%x: tensor<1x1x5x5xf16>, %w: tensor<16x1x3x3xf16>, %t: tensor<1x16x2x2xf16>) -> (tensor<16xf32>, tensor<16x1x2x2xf16>) {
+  %y = table.conv forward %x, %w {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, groups = 1 : i64}
+      : (tensor<1x1x5x5xf16>, tensor<16x1x3x3xf16>) -> tensor<1x16x2x2xf16>
+  %r:2 = table.launch @loss(%y, %t) : (tensor<1x16x2x2xf16>, tensor<1x16x2x2xf16>) -> (tensor<16xf32>, tensor<1x16x2x2xf16>)
+  %p = table.conv weight_gradient %r#1, %x {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, groups = 1 : i64}
+      : (tensor<1x16x2x2xf16>, tensor<1x1x5x5xf16>) -> tensor<1x16x1x2x2xf32>
+  %dw = table.launch @sum_of_parts(%p) : (tensor<1x16x1x2x2xf32>) -> tensor<16x1x2x2xf16>
+  return %r#0, %dw : tensor<16xf32>, tensor<16x1x2x2xf16>
+}
