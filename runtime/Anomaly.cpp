@@ -2,7 +2,6 @@
 
 #include "runtime/Anomaly.h"
 
-#include "runtime/Census.h"
 #include "runtime/Types.h"
 
 #include <algorithm>
@@ -16,12 +15,6 @@ namespace {
 // Running
 //===------------------------------------------------------------------------------------------===//
 
-/// An entry as it was executed: by slice, what it found and what it left.
-struct Execution {
-  const hs_entry *entry;
-  std::vector<Census> read, written;
-};
-
 bool overlap(const hs_slice &a, const hs_slice &b) {
   return a.buffer == b.buffer && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
@@ -30,6 +23,8 @@ bool overlapsAny(const std::vector<hs_slice> &slices, const hs_slice &slice) {
   return std::any_of(slices.begin(), slices.end(),
                      [&](const hs_slice &other) { return overlap(slice, other); });
 }
+
+} // namespace
 
 std::vector<Execution> execute(Session &session, hs_program_kind program) {
   // Records tell of earlier steps too: nothing is computed from them.
@@ -48,12 +43,19 @@ std::vector<Execution> execute(Session &session, hs_program_kind program) {
           censuses[i] = takeCensus(entry.uses[i].type, buffers[i], entry.slices[i].bytes);
     };
     visit(&hs_use::is_read, execution.read);
+    // Of a whole that is written part by part the rest may still be what lay there before.
+    for (uint32_t i = 0; i < entry.slice_count; ++i)
+      if (entry.uses[i].is_written && !entry.uses[i].is_read &&
+          entry.slices[i].buffer == HS_BUFFER_ARENA)
+        session.clear(entry.slices[i]);
     run();
     visit(&hs_use::is_written, execution.written);
     executions.push_back(std::move(execution));
   });
   return executions;
 }
+
+namespace {
 
 //===------------------------------------------------------------------------------------------===//
 // Searching
@@ -138,6 +140,8 @@ bool usesHalf(const hs_entry &entry) {
                      [](const hs_use &use) { return use.type == HS_F16; });
 }
 
+} // namespace
+
 std::string wayOut(const Anomaly &anomaly) {
   const hs_entry &entry = *anomaly.entry;
   if (anomaly.isFromOutside && entry.slices[anomaly.slice].buffer < HS_BUFFER_INPUTS)
@@ -159,23 +163,31 @@ std::string wayOut(const Anomaly &anomaly) {
              : widen + " or " + lessSteep;
 }
 
-} // namespace
-
 std::string pinPattern(const hs_entry &entry) {
-  std::string nodes = entry.nodes, pattern;
-  if (nodes.empty() || nodes.find(", ") != std::string::npos)
-    return "REGEX";
-  for (char c : nodes)
-    pattern += (std::string_view("^$|()[]{}*+?\\").find(c) == std::string_view::npos ? "" : "\\") +
-               std::string(1, c);
-  return pattern;
+  std::string_view nodes = entry.nodes;
+  std::string pattern;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes.substr(i, 2) == ", ") {
+      pattern += '|';
+      ++i;
+      continue;
+    }
+    if (std::string_view("^$|()[]{}*+?\\").find(nodes[i]) != std::string_view::npos)
+      pattern += '\\';
+    pattern += nodes[i];
+  }
+  return pattern.empty() ? "REGEX" : pattern;
 }
 
-std::optional<Anomaly> runChecked(Session &session, hs_program_kind program) {
-  std::vector<Execution> executions = execute(session, program);
+std::optional<Anomaly> findAnomaly(hs_program_kind program,
+                                   const std::vector<Execution> &executions) {
   // A loss that is not finite breaks all gradients: it is what to look for first.
   std::optional<Anomaly> forward = search(program, executions, /*gradients=*/false);
   return forward ? forward : search(program, executions, /*gradients=*/true);
+}
+
+std::optional<Anomaly> runChecked(Session &session, hs_program_kind program) {
+  return findAnomaly(program, execute(session, program));
 }
 
 std::string describe(const Session &session, const Anomaly &anomaly) {

@@ -13,12 +13,25 @@
 #ifndef HALFSTEP_RUNTIME_ANOMALY_H
 #define HALFSTEP_RUNTIME_ANOMALY_H
 
+#include "runtime/Census.h"
 #include "runtime/Error.h"
 #include "runtime/Session.h"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace halfstep::runtime {
+
+/// An entry as it was executed: by slice, what it found and what it left.
+struct Execution {
+  const hs_entry *entry;
+  std::vector<Census> read, written;
+};
+
+/// Runs a program as `Session::run` does, with a census of what each entry reads and writes. In
+/// a whole that is put together part by part, what is still to be written is zero.
+std::vector<Execution> execute(Session &session, hs_program_kind program);
 
 struct Anomaly {
   hs_program_kind program;
@@ -33,18 +46,25 @@ struct Anomaly {
   bool isGradient() const { return !isFromOutside && entry->uses[slice].is_gradient; }
 };
 
-/// Runs a program whose results are state (`micro`, `update`) as `Session::run` does; nothing if
-/// all that it leaves behind is finite.
+/// What is at fault in a program whose results are state (`micro`, `update`); nothing if all that
+/// it left behind is finite.
+std::optional<Anomaly> findAnomaly(hs_program_kind program,
+                                   const std::vector<Execution> &executions);
+
+/// Runs such a program as `Session::run` does and finds what is at fault.
 std::optional<Anomaly> runChecked(Session &session, hs_program_kind program);
 
 /// Completes `error` by what is at fault and by the way out.
 Error &explain(Error &error, const Session &session, const Anomaly &anomaly);
 
-/// The name of an entry's node as a pattern of --pin; that of several is left to the user.
+/// The names of an entry's nodes as a pattern of --pin.
 std::string pinPattern(const hs_entry &entry);
 
 /// "the forward pass overflows at NODE: ...", in one line.
 std::string describe(const Session &session, const Anomaly &anomaly);
+
+/// What to change so that it does not happen again, in one line.
+std::string wayOut(const Anomaly &anomaly);
 
 } // namespace halfstep::runtime
 

@@ -2,7 +2,6 @@
 
 #include "runtime/Probe.h"
 
-#include "runtime/Anomaly.h"
 #include "runtime/JsonLine.h"
 #include "runtime/Types.h"
 
@@ -16,6 +15,9 @@ namespace halfstep::runtime {
 // lost bits, and where there are many, others have become zero.
 static constexpr double manySubnormals = 0.1;
 static constexpr size_t mostLines = 8;
+// What a scale is raised by where all gradients are zero, so that nothing says how far they are
+// off.
+static constexpr double raiseFromZero = 65536;
 
 Probe::Probe(Session &session) : session(session) {
   const hs_artefact &artefact = session.artefact();
@@ -42,12 +44,12 @@ Probe::Probe(Session &session) : session(session) {
 
 void Probe::micro() {
   auto next = tensors.begin(); // they are in the order of the entries
-  session.runEntries(HS_MICRO, [&](const hs_entry &entry, void *const *buffers, auto run) {
-    run();
-    for (; next != tensors.end() && next->entry == &entry; ++next)
-      next->ofStep +=
-          takeCensus(next->use().type, buffers[next->slice], entry.slices[next->slice].bytes);
-  });
+  std::vector<Execution> executions = execute(session, HS_MICRO);
+  for (const Execution &execution : executions)
+    for (; next != tensors.end() && next->entry == execution.entry; ++next)
+      next->ofStep += execution.written[next->slice];
+  if (!anomaly)
+    anomaly = findAnomaly(HS_MICRO, executions);
 }
 
 static std::vector<double> valuesOf(const Session &session, const hs_tensor &tensor) {
@@ -67,7 +69,10 @@ void Probe::update() {
   std::vector<std::vector<double>> before;
   for (const Parameter &parameter : parameters)
     before.push_back(valuesOf(session, *parameter.tensor));
-  session.update();
+  if (anomaly) // it is skipped, or not what is at fault
+    session.update();
+  else
+    anomaly = runChecked(session, HS_UPDATE);
   for (size_t i = 0; i < parameters.size(); ++i) {
     std::vector<double> change = valuesOf(session, *parameters[i].tensor);
     for (size_t j = 0; j < change.size(); ++j)
@@ -85,6 +90,7 @@ static double share(uint64_t part, uint64_t whole) {
 void Probe::endStep(uint64_t step, bool isSkipped, TrainingLog *log) {
   ++steps;
   applied += !isSkipped;
+  bool isElsewhere = anomaly.has_value();
   for (Tensor &tensor : tensors) {
     const Census &census = tensor.ofStep;
     if (log)
@@ -103,7 +109,10 @@ void Probe::endStep(uint64_t step, bool isSkipped, TrainingLog *log) {
               .field("non_finite", share(census.nonFinite, census.elements))
               .field("largest", census.largest)
               .finish());
-    tensor.overflowedSteps += census.saturated + census.nonFinite > 0;
+    bool breaksDown = anomaly && !anomaly->isFromOutside && anomaly->entry == tensor.entry &&
+                      anomaly->slice == tensor.slice;
+    isElsewhere &= !breaksDown;
+    tensor.overflowedSteps += breaksDown || census.saturated > 0;
     tensor.ofAll += census;
     tensor.ofStep = {};
   }
@@ -115,6 +124,9 @@ void Probe::endStep(uint64_t step, bool isSkipped, TrainingLog *log) {
                      .field("parameter", std::string_view(parameter.tensor->name))
                      .field("update_ratio", parameter.ratio)
                      .finish());
+  if (isElsewhere && !elsewhere && !(anomaly->isGradient() && scaleAdapts()))
+    elsewhere = anomaly;
+  anomaly.reset();
 }
 
 //===------------------------------------------------------------------------------------------===//
@@ -151,15 +163,16 @@ double Probe::betterScale() const {
              : 0;
 }
 
+/// A scale that adapts finds its place by overflows: they are no fault.
+bool Probe::scaleAdapts() const { return session.find(HS_COUNTER, "growth"); }
+
 void Probe::findOverflows(std::vector<std::string> &lines) const {
   const hs_tensor *scale = session.find(HS_HYPERPARAMETER, "scale");
-  bool adapts = session.find(HS_COUNTER, "growth");
   for (const Tensor &tensor : tensors) {
     const hs_use &use = tensor.use();
-    // A scale that adapts finds its place by overflows: they are no fault.
-    if (!tensor.overflowedSteps || (use.is_gradient && adapts))
+    if (!tensor.overflowedSteps || (use.is_gradient && scaleAdapts()))
       continue;
-    std::string wayOut = use.is_gradient && scale ? "lower the loss scale: --loss-scale " +
+    std::string wayOut = use.is_gradient && scale ? "lower the loss scale: --set scale=" +
                                                         text(session.readScalar(*scale) / 16)
                          : use.type == HS_F16 ? "keep it in f32: " + pinOf(*tensor.entry)
                                               : "lower the learning rate: --set lr=X";
@@ -174,6 +187,18 @@ void Probe::findOverflows(std::vector<std::string> &lines) const {
 /// One scale serves all gradients, so they are one line.
 void Probe::findUnderflows(std::vector<std::string> &lines) const {
   const hs_tensor *scale = session.find(HS_HYPERPARAMETER, "scale");
+  std::vector<const Tensor *> gradients;
+  for (const Tensor &tensor : tensors)
+    if (tensor.use().is_gradient)
+      gradients.push_back(&tensor);
+  if (scale && applied && !gradients.empty() &&
+      std::all_of(gradients.begin(), gradients.end(), [](const Tensor *tensor) {
+        return tensor->ofAll.zeros == tensor->ofAll.elements;
+      }))
+    lines.push_back(nameOf(*gradients.front()->entry, true) +
+                    " and all after it are zero; raise the loss scale: --set scale=" +
+                    text(session.readScalar(*scale) * raiseFromZero));
+
   double better = betterScale();
   bool mayRise = scale && better > session.readScalar(*scale);
   std::vector<std::string> ofScale;
@@ -199,7 +224,7 @@ void Probe::findUnderflows(std::vector<std::string> &lines) const {
                            ? " and " + std::to_string(ofScale.size() - 1) + " more underflow"
                            : " underflows";
   lines.push_back(ofScale.front() + others + ": up to " + percent(most) +
-                  "; raise the loss scale: --loss-scale " + text(better));
+                  "; raise the loss scale: --set scale=" + text(better));
 }
 
 void Probe::findStandstill(std::vector<std::string> &lines) const {
@@ -214,6 +239,8 @@ std::vector<std::string> Probe::findings() const {
   std::vector<std::string> lines;
   if (tensors.empty())
     lines.push_back("nothing in this step is of 16 bits");
+  if (elsewhere)
+    lines.push_back(describe(session, *elsewhere) + "; " + wayOut(*elsewhere));
   findOverflows(lines);
   findUnderflows(lines);
   if (applied)

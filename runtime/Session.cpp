@@ -123,6 +123,10 @@ void Session::write(const hs_tensor &tensor, const void *source) {
   backend->write(tensor.slice, source);
 }
 
+void Session::clear(const hs_slice &slice) {
+  backend->write(slice, std::vector<char>(slice.bytes).data());
+}
+
 double Session::readScalar(const hs_tensor &tensor) const {
   double value;
   convert(data(tensor), hs_type(tensor.type), &value, HS_F64, 1);

@@ -96,8 +96,9 @@ public:
   /// last 64 updates.
   Record record(uint64_t iteration) const;
 
-  /// Sets the whole state to zero bytes.
+  /// Sets the whole state, or a slice of state or arena, to zero bytes.
   void clear();
+  void clear(const hs_slice &slice);
 
 private:
   std::shared_ptr<const Artefact> handle;

@@ -67,8 +67,16 @@ TEST_F(AnomalyTest, LegalInfinitiesAreNotBlamed) {
   EXPECT_TRUE(runChecked(session, HS_MICRO)->isGradient());
   EXPECT_PRED_FORMAT2(::testing::IsSubstring,
                       "help: begin with a smaller scale (--loss-scale dynamic:init_scale=X), keep "
-                      "the node in f32 (--pin 'REGEX=fp32')",
+                      "the node in f32 (--pin 'sum|exp=fp32')",
                       explained(HS_MICRO));
+}
+
+TEST(Pin, NamesEveryNodeOfAnEntry) {
+  hs_entry entry{};
+  entry.nodes = "/fc/Gemm, a+b[0]";
+  EXPECT_EQ(pinPattern(entry), "/fc/Gemm|a\\+b\\[0\\]");
+  entry.nodes = "";
+  EXPECT_EQ(pinPattern(entry), "REGEX");
 }
 
 TEST_F(AnomalyTest, WhatCameInFromOutside) {

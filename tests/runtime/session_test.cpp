@@ -163,6 +163,14 @@ TEST(Session, RefusesWeightsOfAnotherModel) {
   EXPECT_EQ(weightOf(*session), startWeight);
 }
 
+TEST(Session, ClearsASlice) {
+  auto session = startSession();
+  hs_slice slice = session->find(HS_PARAMETER, "fc.weight")->slice;
+  slice.bytes = 2 * sizeof(float);
+  session->clear(slice);
+  EXPECT_EQ(weightOf(*session), (std::vector<float>{0, 0, 3, 0.5, 0.25}));
+}
+
 TEST(Session, SaysWhenMemoryIsNotEnough) {
   EXPECT_ERROR(Memory("state", uint64_t(1) << 60), "cannot reserve 1152921504606846976 bytes");
 }
