@@ -1,4 +1,9 @@
 //===- Census.cpp - What a tensor holds -------------------------------------------------------===//
+//
+// The bits of a magnitude, read as an integer, are in the order of the numbers: each kind is a
+// range of integers, and one loop without branches does for all types.
+//
+//===------------------------------------------------------------------------------------------===//
 
 #include "runtime/Census.h"
 
@@ -7,7 +12,6 @@
 
 #include <algorithm>
 #include <cfloat>
-#include <cmath>
 
 namespace halfstep::runtime {
 
@@ -34,48 +38,37 @@ double largestOf(uint32_t type) {
   }
 }
 
-/// f16 has an exponent of its own; bf16 has that of f32.
-static double smallestNormalOf(uint32_t type) {
-  switch (type) {
-  case HS_F16:
-    return 0x1p-14;
-  case HS_BF16:
-  case HS_F32:
-    return FLT_MIN;
-  default:
-    return DBL_MIN;
-  }
-}
-
-template <typename T> static Census count(uint32_t type, const void *data, uint64_t bytes) {
-  const double most = largestOf(type), least = smallestNormalOf(type);
+/// `fractionBits` are those below the exponent, which ends below the sign.
+template <typename Bits, int fractionBits, typename Widen>
+static Census count(const void *data, uint64_t bytes, Widen widen) {
+  constexpr Bits sign = Bits(Bits(1) << (8 * sizeof(Bits) - 1));
+  constexpr Bits normal = Bits(Bits(1) << fractionBits), infinity = Bits(sign - normal);
   Census census;
-  census.elements = bytes / sizeof(T);
-  auto *elements = static_cast<const T *>(data);
+  census.elements = bytes / sizeof(Bits);
+  auto *elements = static_cast<const Bits *>(data);
+  Bits largest = 0;
   for (uint64_t i = 0; i < census.elements; ++i) {
-    double magnitude = std::fabs(double(widen(elements[i])));
-    if (!std::isfinite(magnitude)) {
-      ++census.nonFinite;
-      continue;
-    }
-    census.largest = std::max(census.largest, magnitude);
+    Bits magnitude = Bits(elements[i] & Bits(~sign));
     census.zeros += magnitude == 0;
-    census.subnormals += magnitude > 0 && magnitude < least;
-    census.saturated += magnitude == most;
+    census.subnormals += magnitude != 0 && magnitude < normal;
+    census.saturated += magnitude == Bits(infinity - 1);
+    census.nonFinite += magnitude >= infinity;
+    largest = std::max(largest, magnitude < infinity ? magnitude : Bits(0));
   }
+  census.largest = widen(largest);
   return census;
 }
 
 Census takeCensus(uint32_t type, const void *data, uint64_t bytes) {
   switch (type) {
   case HS_F32:
-    return count<float>(type, data, bytes);
+    return count<uint32_t, 23>(data, bytes, bitCast<float, uint32_t>);
   case HS_F64:
-    return count<double>(type, data, bytes);
+    return count<uint64_t, 52>(data, bytes, bitCast<double, uint64_t>);
   case HS_F16:
-    return count<Half>(type, data, bytes);
+    return count<uint16_t, 10>(data, bytes, halfToFloat);
   case HS_BF16:
-    return count<BFloat>(type, data, bytes);
+    return count<uint16_t, 7>(data, bytes, bfloatToFloat);
   default:
     return {};
   }
