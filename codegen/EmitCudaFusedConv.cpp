@@ -17,87 +17,14 @@
 //
 //===---------------------------------------------------------------------------------------===//
 
-#include "codegen/CudaPatches.h"
+#include "codegen/CudaFusedConvEmitter.h"
 #include "codegen/CudaTensorCores.h"
-#include "ir/ReductionTree.h"
 #include "passes/CallDetails.h"
-
-#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace halfstep;
 using namespace halfstep::codegen;
 using kernel::ReduceOp;
-
-static constexpr int64_t threads = 128, warps = threads / warpLanes;
-static constexpr int64_t warpPositions = CudaPatches::positions, rowPoints = CudaPatches::points;
-static constexpr int64_t mmaRows = 16, mmaColumns = 8, mmaDepth = CudaPatches::depth;
-static constexpr int64_t half = mmaDepth; // of the warp's positions
-static constexpr int64_t laneColumns = 4; // lanes that have neighbouring columns of a row
-
-namespace {
-class FusedConvEmitter {
-public:
-  FusedConvEmitter(CudaBuilder &b, const hs_conv &conv, table::FusedConvOp op,
-                   kernel::GroupOp group)
-      : b(b), conv(conv), op(op), form(group), reduces(form.reductions(0)),
-        storage(getElementTypeOrSelf(op.getX())), channels(conv.output_channels),
-        positions(form.depth), points(volumeOf(this->conv.window.kernel) * conv.input_channels),
-        warpChannels(std::min<int64_t>(channels, 64)), tiles(warpChannels / mmaRows),
-        width(2 * tiles), depthSteps(llvm::divideCeil(points, mmaDepth)),
-        columnTiles(depthSteps * mmaDepth / mmaColumns), teams(warps / (channels / warpChannels)),
-        tree(positions), chunkPositions(tree.leaf * kernel::ColumnTree::leaves),
-        hasGradient(op.getDw()) {}
-
-  Grid emit(StringRef name);
-
-private:
-  /// What a lane adds up over the positions that it comes to.
-  struct Sums {
-    SmallVector<Value> gradient; ///< fragments of dw: [tile of columns][tile of rows][4]
-    SmallVector<Value> reduced;  ///< for each reduction, a vector of channels
-  };
-
-  void begin(StringRef name);
-  void loadFilters();
-  void addPositions(Value image, Value first, Value end, Sums &sums);
-  SmallVector<Value> multiplyFilters(int64_t firstPosition);
-  Value evaluate(Value image, Value position, Value end, Value y, Sums &sums);
-  void addToGradient(int64_t firstPosition, ArrayRef<Value> dy, Sums &sums);
-  SmallVector<Value> addChunk(Value unit, SmallVector<Value> gradient);
-  void storeReduced(Value image, Value numberOfChunk, ArrayRef<Value> reduced);
-  void storeGradient(ArrayRef<Value> gradient);
-
-  Value number(int64_t value) { return b.constant(indexType, value); }
-  Value word(int64_t value) { return b.constant(b.getI32Type(), value); }
-  Value index(Value i32) { return b.toIndex(i32, indexType); }
-  Value zeroOf(Type type) { return b.create<arith::ConstantOp>(b.getZeroAttr(type)); }
-  /// A register of two numbers in storage.
-  Value pair(Value low, Value high) {
-    Value both = b.create<vector::InsertOp>(high, b.splat(low, 2), 1);
-    return b.create<LLVM::BitcastOp>(b.getI32Type(), both);
-  }
-  CudaBuilder &b;
-  const hs_conv conv;
-  table::FusedConvOp op;
-  KernelForm form;
-  SmallVector<ReduceOp> reduces;
-  const Type storage;
-  const int64_t channels, positions, points;
-  const int64_t warpChannels, tiles, width; ///< of a warp; their tiles of rows; of a thread
-  const int64_t depthSteps, columnTiles;    ///< of the points
-  const int64_t teams;                      ///< warps with positions of their own
-  const kernel::ColumnTree tree;
-  const int64_t chunkPositions;
-  const bool hasGradient;
-  Type indexType, raw;
-  SmallVector<Value> buffers; // of the group; null for y and dy
-  ValueMap uniform;
-  Value w, dw, thread, lane, team, firstChannel, column; // the thread's
-  std::optional<CudaPatches> patches;                    // the warp's
-  SmallVector<SmallVector<Value>> filters;               // [tile][step of the depth]: registers
-};
-} // namespace
 
 void FusedConvEmitter::begin(StringRef name) {
   SmallVector<Value> given;
@@ -231,71 +158,6 @@ void FusedConvEmitter::addPositions(Value image, Value first, Value end, Sums &s
     if (hasGradient)
       addToGradient(begin, dy, sums);
   }
-}
-
-/// Combines what the threads have reduced of a chunk, which ends here.
-void FusedConvEmitter::storeReduced(Value image, Value numberOfChunk, ArrayRef<Value> reduced) {
-  const int64_t rows = teams * laneColumns;
-  SmallVector<Value> arrays; // [row][channel]
-  Value row = b.add(b.mul(team, laneColumns), b.remainder(lane, laneColumns));
-  for (auto [reduce, values] : llvm::zip(reduces, reduced)) {
-    Type type = ReduceOp(reduce).getType();
-    arrays.push_back(b.shared(type, rows * channels));
-    Value at = b.element(arrays.back(), type, b.add(b.mul(row, channels), firstChannel));
-    b.store(values, at, type, width, alignmentFor(type, width, {}));
-  }
-  b.barrier();
-  b.when(channels < threads ? b.isBelow(thread, channels) : Value(), [&] {
-    Row stored(b, form, buffers, uniform, image);
-    if (form.group.getPartial())
-      stored.advanceDepth(b, numberOfChunk);
-    codegen::Tile tile(stored, index(thread), 1);
-    for (auto [reduce, array] : llvm::zip(reduces, arrays)) {
-      Type type = reduce.getType();
-      SmallVector<Value> values;
-      for (int64_t i = 0; i < rows; ++i)
-        values.push_back(b.load(b.element(array, type, b.add(thread, i * channels)), type, 1));
-      for (; values.size() > 1; values.resize(values.size() / 2))
-        for (size_t i = 0; i < values.size() / 2; ++i)
-          values[i] = b.combine(reduce.getKind(), values[2 * i], values[2 * i + 1]);
-      tile.set(reduce.getResult(), values[0]);
-    }
-    tile.store(b, form.elementStores(1));
-  });
-  b.barrier(); // the arrays are written again for the next chunk
-}
-
-/// Adds up the teams' fragments, team after team, and stores the block's part of the gradient.
-void FusedConvEmitter::storeGradient(ArrayRef<Value> gradient) {
-  Type f32 = b.getF32Type();
-  Value array = b.shared(f32, channels * rowPoints);
-  for (int64_t number = 0; number < teams; ++number) {
-    Value isTurn =
-        teams > 1
-            ? b.create<arith::CmpIOp>(arith::CmpIPredicate::eq, team, word(number)).getResult()
-            : Value();
-    b.when(isTurn, [&] {
-      for (int64_t columns = 0; columns < columnTiles; ++columns)
-        for (int64_t channel = 0; channel < width; ++channel) {
-          ArrayRef<Value> two =
-              gradient.drop_front((columns * tiles + channel / 2) * 4 + channel % 2 * 2);
-          Value sum = b.create<vector::InsertOp>(two[1], b.splat(two[0], 2), 1);
-          Value offset = b.add(b.mul(b.add(firstChannel, channel), rowPoints),
-                               b.add(column, columns * mmaColumns));
-          Value at = b.element(array, f32, offset);
-          constexpr int64_t alignment = 8;
-          if (number)
-            sum = b.create<arith::AddFOp>(b.load(at, f32, 2, alignment), sum);
-          b.store(sum, at, f32, 2, alignment);
-        }
-    });
-    b.barrier();
-  }
-  Value part = b.element(dw, f32, b.mul(index(b.block()), channels * points));
-  b.loop(thread, word(channels * points), threads, [&](Value i) {
-    Value from = b.add(b.mul(b.divide(i, points), rowPoints), b.remainder(i, points));
-    b.store(b.load(b.element(array, f32, from), f32, 0), b.element(part, f32, i), f32, 0);
-  });
 }
 
 /// A chunk of an image's positions; `gradient` is what the block has added up before.
