@@ -164,7 +164,7 @@ int compareModes(const CompileOptions &options, const std::string &other, llvm::
   for (const std::string &mode : {options.recipe.precision, other}) {
     CompileOptions asked = options;
     asked.recipe.precision = mode;
-    asked.given.insert("--precision");
+    asked.given["--precision"] = {mode};
     Compilation compilation(asked, /*quiet=*/!reports.empty());
     if (failed(advanceToPrecision(compilation)))
       return compilation.exitCode();

@@ -205,7 +205,10 @@ std::optional<int> Command::parse(int argc, char **argv) {
   if (compileOptions)
     for (const std::string &name : runtime::optionNames(*this))
       if (count("--" + name))
-        compileOptions->given.insert("--" + name);
+        if (const CLI::Option *option = get_option("--" + name); option->get_items_expected_max())
+          compileOptions->given["--" + name] = option->results();
+        else
+          compileOptions->given["--" + name] = {};
   return std::nullopt;
 }
 

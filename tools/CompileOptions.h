@@ -10,7 +10,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <CLI/CLI.hpp>
-#include <set>
+#include <map>
 
 namespace halfstep {
 
@@ -19,8 +19,9 @@ struct CompileOptions {
   std::string externalData;
   std::string dumpPhases;
   Recipe recipe;
-  std::set<std::string> given; // names of the options that were given: "--batch"
-  bool assumesSizes = false;   // unbound dimensions have the size 1
+  /// Options that were given, "--batch", with their values as written; none for a flag.
+  std::map<std::string, std::vector<std::string>> given;
+  bool assumesSizes = false; // unbound dimensions have the size 1
 };
 
 /// "mse, cross-entropy, ...": the names in a table of losses, optimizers or schedules.

@@ -6,6 +6,7 @@
 #include "ir/TrainDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/ParameterClass.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
@@ -91,12 +92,18 @@ std::string ModelSummary::compileLine(const CompileOptions &options) const {
   bool isScalar = !outputs.empty() && outputs.front().sizes.empty();
   add("--loss", !recipe.loss.empty() ? recipe.loss : isScalar ? "output" : "mse");
   add("--optimizer", !recipe.optimizer.empty() ? recipe.optimizer : "adam:lr=1e-3");
-  for (const std::string &pattern : recipe.train)
-    add("--train", pattern);
-  for (const std::string &pattern : recipe.freeze)
-    add("--freeze", pattern);
-  if (recipe.precision != "fp32")
-    add("--precision", recipe.precision);
+  // All other options that were given, but for those that decide nothing of what is compiled.
+  for (const auto &[option, values] : options.given) {
+    static const llvm::StringSet<> isNotForTheLine = {
+        "--batch",  "--bind",        "--loss",   "--optimizer", // said above
+        "--config", "--dump-phases", "--format", "--threads"};
+    if (isNotForTheLine.contains(option))
+      continue;
+    if (values.empty())
+      line += " " + option;
+    for (const std::string &value : values)
+      add(option, value);
+  }
   add("-o", llvm::sys::path::stem(options.model));
   return line;
 }

@@ -3,6 +3,7 @@
 import json
 import math
 import pathlib
+import shlex
 import subprocess
 import tempfile
 import unittest
@@ -59,6 +60,27 @@ class SummaryTest(unittest.TestCase):
                 losses = logged(self.folder / "log", "loss")
                 self.assertEqual(len(losses), 3)
                 self.assertTrue(all(map(math.isfinite, losses)), losses)
+
+    def test_the_compile_line_keeps_what_was_given(self):
+        """In a file of options too; what asks about the summary alone is no part of the line."""
+        (self.folder / "options.toml").write_text(
+            'clip-norm = 1.5\nfreeze = ["0.bias", "2.bias"]\n')
+        (self.folder / "a model.onnx").write_bytes((DATA / "mlp10.onnx").read_bytes())
+        given = ["--batch", "16", "--accumulate", "4", "--precision", "half-grad", "--half-type",
+                 "bf16", "--pin", "/2/=fp32", "--schedule", "cosine:t_max=300", "--loss-scale", "8",
+                 "--input-type", "x=fp16", "--target", "cpu,cuda", "--with-emulation"]
+        line = json.loads(output("halfstep", "inspect", self.folder / "a model.onnx", *given,
+                                 "--config", self.folder / "options.toml", "--format",
+                                 "json"))["compile"]
+        self.assertEqual(
+            shlex.split(line),
+            ["halfstep", "compile", str(self.folder / "a model.onnx"), "--batch", "16",
+             "--loss", "mse", "--optimizer", "adam:lr=1e-3", "--accumulate", "4",
+             "--clip-norm", "1.5", "--freeze", "0.bias", "--freeze", "2.bias", "--half-type",
+             "bf16", "--input-type", "x=fp16", "--loss-scale", "8", "--pin", "/2/=fp32",
+             "--precision", "half-grad", "--schedule", "cosine:t_max=300", "--target", "cpu,cuda",
+             "--with-emulation", "-o", "a model"])
+        subprocess.run(line, shell=True, cwd=self.folder, check=True, capture_output=True)
 
     def test_blocking_nodes(self):
         model = blocked_model(self.folder / "blocked.onnx")
