@@ -17,6 +17,8 @@ namespace halfstep::codegen {
 struct Grid {
   int64_t blocks;
   int64_t threads; ///< of a block
+  /// Blocks that a multiprocessor must have registers for; 0: ptxas weighs them against spills.
+  int64_t together = 0;
 };
 
 /// Emits the function `@NAME` for a group or a contraction at the builder's insertion point, and

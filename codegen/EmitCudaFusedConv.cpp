@@ -199,7 +199,7 @@ Grid FusedConvEmitter::emit(StringRef name) {
                        [&](Value unit, SmallVector<Value> gradient) {
                          return addChunk(unit, std::move(gradient));
                        }));
-  return {conv.parts, threads};
+  return {conv.parts, threads, /*together=*/2}; // with all 255 registers that a thread can have
 }
 
 FailureOr<Grid> halfstep::codegen::emitCudaKernel(OpBuilder &builder, table::FusedConvOp op,

@@ -83,8 +83,8 @@ static void markKernel(Function &function, const Grid &grid) {
   annotate("maxntidx", grid.threads);
   // A block on its own has a multiprocessor's registers to itself; ptxas would keep some for
   // others.
-  if (grid.blocks == 1)
-    annotate("minctasm", 1);
+  if (int64_t together = grid.blocks == 1 ? 1 : grid.together)
+    annotate("minctasm", together);
 }
 
 static bool hasBarrier(const Loop &loop) {

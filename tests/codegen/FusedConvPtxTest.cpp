@@ -32,6 +32,20 @@ TEST_P(FusedConvPtxTest, IsAssembledWithoutSpills) {
   }
 }
 
+/// Images whose offsets take more registers; emulated they would take minutes.
+static FusedConvCase largeImages(bool hasGradient) {
+  FusedConvCase fused{
+      hasGradient ? "largeImages" : "largeImagesLossAlone", 40, 3, 64, {555, 555}, {3, 3}};
+  fused.pads = {1, 1, 1, 1};
+  fused.hasGradient = hasGradient;
+  return fused;
+}
+
+INSTANTIATE_TEST_SUITE_P(LargeImages, FusedConvPtxTest,
+                         testing::Values(largeImages(true), largeImages(false)),
+                         [](const testing::TestParamInfo<FusedConvCase> &info) {
+                           return std::string(info.param.name);
+                         });
 INSTANTIATE_TEST_SUITE_P(Convolutions, FusedConvPtxTest, testing::ValuesIn(fusedConvCases()),
                          [](const testing::TestParamInfo<FusedConvCase> &info) {
                            return std::string(info.param.name);
