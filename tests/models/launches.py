@@ -20,10 +20,10 @@ class LaunchesTest(unittest.TestCase):
                 for mode, launches in modes.items():
                     for half_type in ("fp16", "bf16"):
                         with self.subTest(name, mode=mode, half_type=half_type):
-                            profile = json.loads(output("halfstep",
-                                "inspect", program.model, *program.recipe(), "--precision", mode,
-                                "--half-type", half_type, "--target", "cuda", "--phase", "emit",
-                                "--format", "json"))
+                            profile = json.loads(output(
+                                "halfstep", "inspect", program.model, *program.recipe(),
+                                "--precision", mode, "--half-type", half_type, "--target", "cuda",
+                                "--phase", "emit", "--format", "json"))
                             self.assertEqual(profile["step"]["entries"], launches)
 
 
