@@ -27,9 +27,6 @@ struct Grid {
 mlir::FailureOr<Grid> emitCudaKernel(mlir::OpBuilder &builder, kernel::GroupOp group);
 mlir::FailureOr<Grid> emitCudaKernel(mlir::OpBuilder &builder, kernel::ContractOp contract);
 
-/// The same for kernels side by side. They must have blocks of the same number of threads.
-mlir::FailureOr<Grid> emitCudaKernel(mlir::OpBuilder &builder, kernel::JoinOp join);
-
 /// Emits the function `@NAME` over the addresses of the entry's slices, in the order of
 /// runtime/step_abi.h. It does what the runtime does on the CPU: a pooling to the bit, a
 /// convolution in sums of another order. What has no hs_type is reported at the op.

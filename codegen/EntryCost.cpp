@@ -142,18 +142,16 @@ static void count(kernel::GroupOp group, Counter &counter,
 // Products
 //===---------------------------------------------------------------------------------------===//
 
-/// `numberOf` as for groups.
-static void count(kernel::ContractOp contract, Counter &counter,
-                  llvm::function_ref<unsigned(unsigned)> numberOf) {
+static void count(kernel::ContractOp contract, Counter &counter) {
   int64_t batch = contract.getBatch(), m = contract.getM(), n = contract.getN(),
           k = contract.getK();
   uint64_t element = bytesOf(contract.getType());
   unsigned number = 0;
-  counter.read(numberOf(number++), element * elementsOf({batch, m, k}, contract.getAStrides()));
-  counter.read(numberOf(number++), element * elementsOf({batch, k, n}, contract.getBStrides()));
+  counter.read(number++, element * elementsOf({batch, m, k}, contract.getAStrides()));
+  counter.read(number++, element * elementsOf({batch, k, n}, contract.getBStrides()));
   if (contract.getBias())
-    counter.read(numberOf(number++), element * n);
-  counter.write(numberOf(number), element * elementsOf({batch, m, n}, contract.getCStrides()));
+    counter.read(number++, element * n);
+  counter.write(number, element * elementsOf({batch, m, n}, contract.getCStrides()));
   counter.compute(contract.getType(), uint64_t(batch) * m * n * (2 * k + contract.getBias()));
 }
 
@@ -269,21 +267,13 @@ FailureOr<EntryCost> halfstep::codegen::costOf(Operation &entry) {
         "needs a slice for each operand and result: has the memory phase run?");
   Counter counter(entry);
   if (auto launch = dyn_cast<table::LaunchOp>(entry)) {
-    for (const table::Member &member : table::membersOf(launch)) {
-      auto numberOf = [&](unsigned arguments) {
-        return [&member, &entry, arguments](unsigned buffer) {
-          return buffer < arguments
-                     ? member.firstOperand + buffer
-                     : entry.getNumOperands() + member.firstResult + buffer - arguments;
-        };
-      };
-      if (auto group = dyn_cast_or_null<kernel::GroupOp>(member.kernel))
-        count(group, counter, numberOf(group.getBlock().getNumArguments()));
-      else if (auto contract = dyn_cast_or_null<kernel::ContractOp>(member.kernel))
-        count(contract, counter, numberOf(contract.getBias() ? 3 : 2));
-      else
-        return launch.emitOpError("launches ") << launch.getKernelAttr() << ", which is no kernel";
-    }
+    Operation *kernel = SymbolTable::lookupNearestSymbolFrom(&entry, launch.getKernelAttr());
+    if (auto group = dyn_cast_or_null<kernel::GroupOp>(kernel))
+      count(group, counter, [](unsigned buffer) { return buffer; });
+    else if (auto contract = dyn_cast_or_null<kernel::ContractOp>(kernel))
+      count(contract, counter);
+    else
+      return launch.emitOpError("launches ") << launch.getKernelAttr() << ", which is no kernel";
   } else if (auto gemm = dyn_cast<table::GemmOp>(entry)) {
     count(gemm, counter);
   } else if (auto conv = dyn_cast<table::ConvOp>(entry)) {

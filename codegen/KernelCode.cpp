@@ -25,8 +25,7 @@ using namespace halfstep::codegen;
 namespace {
 /// A kernel, and the entries that launch it or another one that computes the same.
 struct SharedKernel {
-  /// A kernel.group or kernel.contract; on CUDA also a kernel.join, or an entry by itself.
-  Operation *kernel;
+  Operation *kernel; ///< a kernel.group or kernel.contract; on CUDA also an entry by itself
   std::string name;
   SmallVector<Operation *> entries;
 };
@@ -34,12 +33,6 @@ struct SharedKernel {
 
 /// What a kernel computes, as text: all but its name.
 static std::string bodyOf(Operation *kernel) {
-  if (auto join = dyn_cast<kernel::JoinOp>(kernel)) {
-    std::string members;
-    for (auto member : join.getMembers().getAsRange<FlatSymbolRefAttr>())
-      members += bodyOf(SymbolTable::lookupNearestSymbolFrom(join, member));
-    return members;
-  }
   std::string text;
   llvm::raw_string_ostream stream(text);
   kernel->print(stream, OpPrintingFlags().useLocalScope());
@@ -70,8 +63,7 @@ static FailureOr<SmallVector<SharedKernel>> findKernels(ModuleOp module, bool wi
     Operation *kernel = entry;
     if (auto launch = dyn_cast<table::LaunchOp>(entry)) {
       kernel = symbols.lookup(launch.getKernel());
-      if (!isa_and_nonnull<kernel::GroupOp, kernel::ContractOp>(kernel) &&
-          !(withCalls && isa_and_nonnull<kernel::JoinOp>(kernel)))
+      if (!isa_and_nonnull<kernel::GroupOp, kernel::ContractOp>(kernel))
         return launch.emitOpError("launches ") << launch.getKernelAttr() << ", which is no kernel";
     } else if (!withCalls || !isa<table::ConvOp, table::FusedConvOp, table::PoolOp>(entry)) {
       return success();
@@ -158,15 +150,13 @@ static FailureOr<CudaKernels> emitCudaKernels(ModuleOp module, ArrayRef<SharedKe
   auto emitKernel = [](OpBuilder &builder, const SharedKernel &shared) {
     if (auto group = dyn_cast<kernel::GroupOp>(shared.kernel))
       return emitCudaKernel(builder, group);
-    if (auto join = dyn_cast<kernel::JoinOp>(shared.kernel))
-      return emitCudaKernel(builder, join);
     if (auto conv = dyn_cast<table::ConvOp>(shared.kernel))
       return emitCudaKernel(builder, conv, shared.name);
     if (auto conv = dyn_cast<table::FusedConvOp>(shared.kernel))
-      return emitCudaKernel(
-          builder, conv,
-          SymbolTable::lookupNearestSymbolFrom<kernel::GroupOp>(conv, conv.getKernelAttr()),
-          shared.name);
+      return emitCudaKernel(builder, conv,
+                            SymbolTable::lookupNearestSymbolFrom<kernel::GroupOp>(
+                                conv, conv.getKernelAttr()),
+                            shared.name);
     if (auto pool = dyn_cast<table::PoolOp>(shared.kernel))
       return emitCudaKernel(builder, pool, shared.name);
     return emitCudaKernel(builder, cast<kernel::ContractOp>(shared.kernel));
@@ -200,16 +190,17 @@ static FailureOr<CudaKernels> emitCudaKernels(ModuleOp module, ArrayRef<SharedKe
 /// How many bytes a kernel is given with each of its buffers: by the entry that gives most. A
 /// result in place of an argument is not a buffer of its own.
 static SmallVector<int64_t> givenBytes(const SharedKernel &shared) {
+  auto group = dyn_cast<kernel::GroupOp>(shared.kernel);
   SmallVector<int64_t> bytes;
   for (Operation *entry : shared.entries) {
     auto slices = entry->getAttrOfType<ArrayAttr>("slices");
     if (!slices)
       continue; // what is no table yet is refused where the table is written
     size_t buffer = 0;
-    auto launch = dyn_cast<table::LaunchOp>(entry);
     for (auto [i, slice] : llvm::enumerate(slices.getAsRange<table::SliceAttr>())) {
-      size_t operands = entry->getNumOperands();
-      if (launch && i >= operands && table::operandInPlace(launch, i - operands))
+      size_t arguments = entry->getNumOperands(), result = i - arguments;
+      if (group && i >= arguments && result < group.getOuts().size() &&
+          group.getOuts()[result] < int64_t(arguments))
         continue;
       bytes.resize(std::max(bytes.size(), buffer + 1));
       bytes[buffer] = std::max<int64_t>(bytes[buffer], slice.getBytes());

@@ -112,14 +112,10 @@ bool TableWriter::isGradient(Value value) {
   if (isa<table::AliasOp, table::CopyOp>(op))
     return isGradient(op->getOperand(0));
   if (auto launch = dyn_cast<table::LaunchOp>(op))
-    for (const table::Member &member : table::membersOf(launch)) {
-      auto group = dyn_cast<kernel::GroupOp>(member.kernel);
-      unsigned number = result.getResultNumber() - member.firstResult;
-      if (!group || number >= group.getOuts().size())
-        continue;
-      if (Operation *computing = group.getYield().getValues()[number].getDefiningOp())
+    if (auto group = symbols.lookup<kernel::GroupOp>(launch.getKernel()))
+      if (Operation *computing =
+              group.getYield().getValues()[result.getResultNumber()].getDefiningOp())
         return train::isGradient(computing->getLoc());
-    }
   return train::isGradient(op->getLoc());
 }
 
@@ -156,25 +152,24 @@ FailureOr<Constant *> TableWriter::launch(table::LaunchOp op) {
   EntryCode kernel = kernels.entries.lookup(op);
   // A result in place of an argument is not a buffer of its own.
   SmallVector<Buffer> buffers = buffersOf(op);
-  // That of a join is verified with the op.
-  if (auto group = symbols.lookup<kernel::GroupOp>(op.getKernel())) {
-    size_t values = group.getBlock().getNumArguments() + group.getOuts().size();
-    if (buffers.size() != values)
-      return op.emitOpError("has ") << buffers.size() << " slices for " << values << " values";
-  }
-  auto results = llvm::to_vector(llvm::drop_begin(buffers, op->getNumOperands()));
-  buffers.truncate(op->getNumOperands());
-  for (auto [i, result] : llvm::enumerate(results)) {
-    std::optional<unsigned> operand = table::operandInPlace(op, i);
-    if (!operand) {
-      buffers.push_back(result);
-      continue;
+  auto group = symbols.lookup<kernel::GroupOp>(op.getKernel());
+  if (group) {
+    size_t arguments = group.getBlock().getNumArguments();
+    if (buffers.size() != arguments + group.getOuts().size())
+      return op.emitOpError("has ")
+             << buffers.size() << " slices for " << arguments + group.getOuts().size() << " values";
+    auto results = llvm::to_vector(llvm::drop_begin(buffers, arguments));
+    buffers.truncate(arguments);
+    for (auto [result, out] : llvm::zip(results, group.getOuts())) {
+      if (out >= int64_t(arguments)) {
+        buffers.push_back(result);
+        continue;
+      }
+      if (result.slice != buffers[out].slice)
+        return op.emitOpError("has a result in place of argument ") << out << " in another slice";
+      buffers[out].isWritten = true;
+      buffers[out].isGradient = result.isGradient;
     }
-    if (result.slice != buffers[*operand].slice)
-      return op.emitOpError("has a result in place of argument ")
-             << *operand << " in another slice";
-    buffers[*operand].isWritten = true;
-    buffers[*operand].isGradient = result.isGradient;
   }
   return entry(kernel.kind, op, buffers, kernel.detail, op.getKernel());
 }

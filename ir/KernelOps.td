@@ -172,15 +172,4 @@ def Kernel_ContractOp : Kernel_Op<"contract", [Symbol, IsolatedFromAbove]> {
   }];
 }
 
-def Kernel_JoinOp : Kernel_Op<"join", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "kernels side by side in one launch of a device";
-  let description = [{
-    `kernel.join @casts [@cast_weight, @cast_bias]`: blocks of threads belong to one member each. No
-    member may write what another reads or writes. The operands of a launch are the members', one
-    member's behind the other's, and so are its results.
-  }];
-  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefArrayAttr:$members);
-  let assemblyFormat = "$sym_name $members attr-dict";
-}
-
 #endif // HALFSTEP_IR_KERNEL_OPS

@@ -147,13 +147,6 @@ LogicalResult IndexOp::verify() {
   return success();
 }
 
-LogicalResult JoinOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  for (auto member : getMembers().getAsRange<FlatSymbolRefAttr>())
-    if (!isa_and_nonnull<GroupOp, ContractOp>(symbols.lookupNearestSymbolFrom(*this, member)))
-      return emitOpError("joins groups and contractions, not ") << member;
-  return success();
-}
-
 LogicalResult ContractOp::verify() {
   if (!isa_and_nonnull<FloatType>(computeType(getType())))
     return emitOpError("takes f16, bf16, f32 or f64, not ") << getType();

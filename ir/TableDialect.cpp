@@ -60,65 +60,9 @@ Bounds halfstep::table::boundsOf(Range range) {
   llvm_unreachable("range");
 }
 
-static unsigned argumentsOf(Operation *kernel) {
-  if (auto group = dyn_cast<kernel::GroupOp>(kernel))
-    return group.getBlock().getNumArguments();
-  return cast<kernel::ContractOp>(kernel).getBias() ? 3 : 2;
-}
-
-static unsigned resultsOf(Operation *kernel) {
-  auto group = dyn_cast<kernel::GroupOp>(kernel);
-  return group ? group.getOuts().size() : 1;
-}
-
-SmallVector<Member> table::membersOf(LaunchOp launch) {
-  Operation *kernel = SymbolTable::lookupNearestSymbolFrom(launch, launch.getKernelAttr());
-  auto join = dyn_cast_or_null<kernel::JoinOp>(kernel);
-  if (!join)
-    return {{kernel, 0, 0}};
-  SmallVector<Member> members;
-  unsigned operands = 0, results = 0;
-  for (auto name : join.getMembers().getAsRange<FlatSymbolRefAttr>()) {
-    Operation *member = SymbolTable::lookupNearestSymbolFrom(join, name);
-    members.push_back({member, operands, results});
-    operands += argumentsOf(member);
-    results += resultsOf(member);
-  }
-  return members;
-}
-
-std::optional<unsigned> table::operandInPlace(LaunchOp launch, unsigned result) {
-  SmallVector<Member> members = membersOf(launch);
-  auto behind = llvm::find_if(members, [&](Member m) { return m.firstResult > result; });
-  const Member &member = *std::prev(behind);
-  auto group = dyn_cast_or_null<kernel::GroupOp>(member.kernel);
-  if (!group)
-    return std::nullopt;
-  int64_t out = group.getOuts()[result - member.firstResult];
-  if (out >= int64_t(group.getBlock().getNumArguments()))
-    return std::nullopt;
-  return member.firstOperand + out;
-}
-
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  Operation *kernel = symbols.lookupNearestSymbolFrom(*this, getKernelAttr());
-  if (!kernel)
+  if (!symbols.lookupNearestSymbolFrom(*this, getKernelAttr()))
     return emitOpError("refers to an unknown kernel ") << getKernelAttr();
-  auto join = dyn_cast<kernel::JoinOp>(kernel);
-  if (!join)
-    return success();
-  unsigned operands = 0, results = 0;
-  for (auto name : join.getMembers().getAsRange<FlatSymbolRefAttr>()) {
-    Operation *member = symbols.lookupNearestSymbolFrom(join, name);
-    if (!isa_and_nonnull<kernel::GroupOp, kernel::ContractOp>(member))
-      return success(); // the join says so
-    operands += argumentsOf(member);
-    results += resultsOf(member);
-  }
-  if (operands != getNumOperands() || results != getNumResults())
-    return emitOpError("has ") << getNumOperands() << " operands and " << getNumResults()
-                               << " results, the kernels that it joins " << operands << " and "
-                               << results;
   return success();
 }
 
@@ -197,8 +141,7 @@ LogicalResult FusedConvOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!group)
     return emitOpError("refers to an unknown group ") << getKernelAttr();
   RankedTensorType y = getConvolution()[2];
-  int64_t images = y.getDimSize(0),
-          channels = y.getDimSize(getChannelsLast() ? y.getRank() - 1 : 1),
+  int64_t images = y.getDimSize(0), channels = y.getDimSize(getChannelsLast() ? y.getRank() - 1 : 1),
           positions = y.getNumElements() / (images * channels);
   if (group.getSpace() != ArrayRef({images, positions, channels}) ||
       group.getReducedDimension() != 1)

@@ -30,18 +30,6 @@ inline constexpr uint64_t kWorkspaceAlignment = 256;
 /// Whether a value is memory that a library call may use, and holds nothing.
 bool isWorkspace(mlir::Value value);
 
-/// A kernel of a launch, and where its share of the launch's operands and results begins.
-struct Member {
-  mlir::Operation *kernel;
-  unsigned firstOperand, firstResult;
-};
-
-/// The kernels that a launch runs: those of a kernel.join in their order, else the one.
-llvm::SmallVector<Member> membersOf(LaunchOp launch);
-
-/// The operand in whose place a kernel of the launch computes the result; nullopt: in none.
-std::optional<unsigned> operandInPlace(LaunchOp launch, unsigned result);
-
 /// The closed interval that a range is, ending at the next f64 where the range is open, and what is
 /// said of a value outside it.
 struct Bounds {

@@ -96,9 +96,8 @@ class Entry<string mnemonic, list<Trait> traits = []> : Op<Table_Dialect, mnemon
 def LaunchOp : Entry<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a generated kernel on buffers";
   let description = [{
-    Operands then results are the buffers of the kernel (`kernel.group`, `kernel.contract`, several
-    of them as a `kernel.join`) in order. A result that the kernel computes in place of an argument
-    shares that operand's slice.
+    Operands then results are the buffers of the kernel (`kernel.group`, `kernel.contract`) in
+    order. A result that the kernel computes in place of an argument shares that operand's slice.
 
     Most results do so because the memory phase says so. `updates` holds those that do from the
     start, since their kernel writes a part of them only and the rest is what the operand is: for

@@ -320,21 +320,6 @@ def PlanMemoryPass : Pass<"plan-memory", "::mlir::ModuleOp"> {
   let dependentDialects = ["::halfstep::table::TableDialect"];
 }
 
-def JoinLaunchesPass : Pass<"join-launches", "::mlir::ModuleOp"> {
-  let summary = "Launch small kernels together on a device";
-  let description = [{
-    Launches that follow each other become one while they move at most 1 MiB together and none writes
-    bytes that another one reads or writes. Memory stays as it was planned.
-
-        %a = table.launch @cast_w(%w) {slices = [...]} : ...
-        %b = table.launch @cast_b(%v) {slices = [...]} : ...
-    =>
-        kernel.join @cast_w_joined [@cast_w, @cast_b]
-        %0:2 = table.launch @cast_w_joined(%w, %v) {slices = [...]} : ...
-  }];
-  let dependentDialects = ["::halfstep::kernel::KernelDialect"];
-}
-
 //===----------------------------------------------------------------------===//
 // every phase
 //===----------------------------------------------------------------------===//

@@ -65,8 +65,6 @@ void buildKernels(OpPassManager &pm, const Recipe &recipe) {
 
 void buildMemory(OpPassManager &pm, const Recipe &recipe) {
   pm.addPass(createPlanMemoryPass({/*reuse=*/true, recipe.inputSlots, recipe.executor()}));
-  if (recipe.executor() != "cpu")
-    pm.addPass(createJoinLaunchesPass());
 }
 
 constexpr PhaseInfo kPhases[] = {

@@ -95,7 +95,13 @@ private:
   /// The operand in whose place the kernel of `entry` computes the result.
   std::optional<unsigned> operandInPlace(Operation *entry, unsigned result) {
     auto launch = dyn_cast<LaunchOp>(entry);
-    return launch ? table::operandInPlace(launch, result) : std::nullopt;
+    if (!launch)
+      return std::nullopt;
+    auto group =
+        SymbolTable::lookupNearestSymbolFrom<kernel::GroupOp>(launch, launch.getKernelAttr());
+    if (!group || group.getOuts()[result] >= int64_t(group.getBlock().getNumArguments()))
+      return std::nullopt;
+    return group.getOuts()[result];
   }
 
   LogicalResult verifyWrite(Operation *entry, unsigned result,

@@ -256,31 +256,6 @@ TEST_F(TableTest, ReportsWhatIsMissing) {
             "'table.zero' op has no storage type for 'i16'");
 }
 
-TEST_F(TableTest, ReportsWhatCannotBeJoined) {
-  std::string message;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    message = diagnostic.str();
-    return success();
-  });
-  Target cuda(target);
-  cuda.cuda = llvm::cantFail(CudaTarget::get("sm_80"));
-  OwningOpRef<ModuleOp> module = parse(withSizes(R"mlir(
-    kernel.group @row [1, 2048](%x: f32[2048, 1]) -> (f32[1, 0]) {
-      %sum = kernel.reduce add %x over last : f32
-      kernel.yield %sum : f32
-    }
-    kernel.join @rows [@row, @row]
-    func.func @micro(%x: tensor<2048xf32>) {
-      %y:2 = table.launch @rows(%x, %x) {slices = [#table.slice<0, 0, 8192>,
-          #table.slice<0, 0, 8192>, #table.slice<1, 0, 4>, #table.slice<1, 64, 4>]}
-          : (tensor<2048xf32>, tensor<2048xf32>) -> (tensor<1xf32>, tensor<1xf32>)
-      return
-    })mlir"));
-  ASSERT_TRUE(module);
-  EXPECT_TRUE(failed(compileToObject(*module, cuda)));
-  EXPECT_EQ(message, "'kernel.join' op joins @row, whose blocks have 64 threads, not 256");
-}
-
 TEST_F(TableTest, ReportsWhatADeviceCannotDo) {
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {

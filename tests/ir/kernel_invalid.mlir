@@ -248,21 +248,3 @@ kernel.contract @backwards_product [1, 16, 10, 8] f32 (a[0, -8, 1], b[0, 1, 8]) 
 
 // expected-error@+1 {{c has stride 0 in dimension 1}}
 kernel.contract @race_of_products [1, 16, 10, 8] f32 (a[0, 8, 1], b[0, 1, 8]) -> c[0, 0, 1]
-
-// -----
-
-// expected-error@+1 {{joins groups and contractions, not @micro}}
-kernel.join @join [@micro]
-func.func @micro() {
-  return
-}
-
-// -----
-
-kernel.contract @product [1, 4, 4, 4] f32(a [16, 4, 1], b [16, 4, 1]) -> c [16, 4, 1]
-kernel.join @join [@product, @product]
-func.func @micro(%x: tensor<16xf32>) {
-  // expected-error@+1 {{has 3 operands and 2 results, the kernels that it joins 4 and 2}}
-  %0:2 = table.launch @join(%x, %x, %x) : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
-  return
-}
