@@ -48,7 +48,7 @@ class DotTest(unittest.TestCase):
         self.assertIn("conv2.weight\\n32x16x3x3xf16", into)
 
     def test_every_phase(self):
-        for phase in ("import", "grad", "precision", "update", "kernels", "memory"):
+        for phase in ("import", "grad", "precision", "update", "kernels", "memory", "emit"):
             with self.subTest(phase):
                 graph = graph_of(DATA / "mlp10.onnx", *RECIPE, phase, "--loss", "mse")
                 self.assertTrue(graph["edges"])

@@ -290,6 +290,17 @@ class PageTest(unittest.TestCase):
         self.assertLess(self.run_js("graph.scale"), scale)
         self.browser.press("Escape", 27)
         self.assertEqual(self.texts(".chosen"), [])
+        # A button that was clicked has the focus, and takes no keys but its own.
+        self.click("#fit")
+        scale = self.run_js("graph.scale")
+        self.browser.press("+", 187)
+        self.assertGreater(self.run_js("graph.scale"), scale)
+        self.click(self.box("Forward/conv1/Conv"))
+        self.run_js("byId('fit').focus()")
+        is_open = "graph.items.get('Forward/conv1/Conv').open"
+        before = self.run_js(is_open)
+        self.browser.press("Enter", 13)
+        self.assertEqual(self.run_js(is_open), before)
 
     def check_thousands(self, path):
         """However much is open and in sight, the page holds a bounded number of elements."""
@@ -301,11 +312,22 @@ class PageTest(unittest.TestCase):
         self.assertLess(self.run_js(count), 2500)
         self.click("#fit")
         self.assertLess(self.run_js(count), 8000)
+        scale = self.run_js("graph.scale")
         for _ in range(12):
             self.browser.press("+", 187)
+        self.assertGreater(self.run_js("graph.scale"), 5 * scale)
         self.assertLess(self.run_js(count), 1000)
+        scale = self.run_js("graph.scale")
         self.browser.mouse("mouseWheel", 400, 500, deltaX=0, deltaY=400)
+        self.browser.settle()
+        self.assertLess(self.run_js("graph.scale"), scale)
         self.assertLess(self.run_js(count), 2500)
+        for phase in self.texts("#phases button"):
+            with self.subTest(phase):
+                self.choose_phase(phase)
+                self.assertEqual(self.run_js("page.phase.name"), phase)
+                self.click("#expand")
+                self.assertLess(self.run_js(count), 1000)
 
     def test_thousands_of_nodes_in_scopes(self):
         model = self.folder / "large.onnx"

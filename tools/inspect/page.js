@@ -168,8 +168,10 @@ addEventListener('keydown', event => {
     },
     'Enter': () => graph.chosen && setOpen(graph.chosen, !graph.chosen.open),
   };
-  const isSvg = event.target === svg || event.target === document.body;
-  if (!actions[event.key] || (!isSvg && event.key !== '/')) return;
+  // A button keeps the focus once it is clicked; Enter presses it, the other keys are the graph's.
+  const isButton = event.target.tagName === 'BUTTON' && event.key !== 'Enter';
+  const isGraphs = event.target === svg || event.target === document.body || isButton;
+  if (!actions[event.key] || (!isGraphs && event.key !== '/')) return;
   event.preventDefault();
   actions[event.key]();
 });
