@@ -11,7 +11,6 @@
 #include "runtime/step_abi.h"
 
 #include <algorithm>
-#include <cfloat>
 
 namespace halfstep::runtime {
 
@@ -25,18 +24,7 @@ Census &Census::operator+=(const Census &other) {
   return *this;
 }
 
-double largestOf(uint32_t type) {
-  switch (type) {
-  case HS_F16:
-    return 0x1.FFCp15; // 65504
-  case HS_BF16:
-    return 0x1.FEp127;
-  case HS_F32:
-    return FLT_MAX;
-  default:
-    return DBL_MAX;
-  }
-}
+double largestHalf(uint32_t type) { return type == HS_F16 ? 0x1.FFCp15 : 0x1.FEp127; }
 
 /// `fractionBits` are those below the exponent, which ends below the sign.
 template <typename Bits, int fractionBits, typename Widen>

@@ -19,9 +19,9 @@ struct Census {
 /// Of `bytes` of an hs_type.
 Census takeCensus(uint32_t type, const void *data, uint64_t bytes);
 
-/// The largest finite number of a float type (IEEE 754-2019, table 3.5; bf16: 8 bits of exponent
-/// and 7 of fraction).
-double largestOf(uint32_t type);
+/// The largest finite number of a 16-bit float type (IEEE 754-2019, table 3.5; bf16 has 8 bits of
+/// exponent and 7 of fraction).
+double largestHalf(uint32_t type);
 
 } // namespace halfstep::runtime
 

@@ -6,8 +6,8 @@
 #include "runtime/Types.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <sstream>
 
 namespace halfstep::runtime {
 
@@ -133,10 +133,10 @@ void Probe::endStep(uint64_t step, bool isSkipped, TrainingLog *log) {
 // Findings
 //===------------------------------------------------------------------------------------------===//
 
+/// The shortest digits that read back as the same number: it may be pasted.
 static std::string text(double value) {
-  std::ostringstream stream;
-  stream << value;
-  return stream.str();
+  char digits[32];
+  return std::string(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
 static std::string percent(double lost) {
@@ -157,7 +157,7 @@ double Probe::betterScale() const {
   double room = INFINITY;
   for (const Tensor &tensor : tensors)
     if (tensor.use().is_gradient && tensor.ofAll.largest > 0)
-      room = std::min(room, largestOf(tensor.use().type) / tensor.ofAll.largest);
+      room = std::min(room, largestHalf(tensor.use().type) / tensor.ofAll.largest);
   return scale && std::isfinite(room)
              ? std::exp2(std::floor(std::log2(session.readScalar(*scale) * room / 16)))
              : 0;
@@ -180,7 +180,7 @@ void Probe::findOverflows(std::vector<std::string> &lines) const {
                     std::to_string(tensor.overflowedSteps) + " of " + std::to_string(steps) +
                     " steps: " + std::to_string(tensor.ofAll.saturated + tensor.ofAll.nonFinite) +
                     " of " + std::to_string(tensor.ofAll.elements) + " values are at or beyond " +
-                    text(largestOf(use.type)) + "; " + wayOut);
+                    text(largestHalf(use.type)) + "; " + wayOut);
   }
 }
 

@@ -5,9 +5,9 @@
 #include "runtime/Anomaly.h"
 #include "runtime/Checkpoint.h"
 #include "runtime/Interrupt.h"
-#include "runtime/Probe.h"
 #include "runtime/Progress.h"
 #include "runtime/RunStart.h"
+#include "runtime/StepRunner.h"
 #include "runtime/TrainingData.h"
 #include "runtime/TrainingLog.h"
 
@@ -33,12 +33,6 @@ private:
   void chooseTotal();
   void warnOfOtherData(const Metadata &metadata);
   Metadata position() const;
-  Record trainStep(uint64_t epoch, uint64_t stepOfEpoch);
-  Record checkedStep(uint64_t epoch, uint64_t stepOfEpoch);
-  Record probedStep(uint64_t epoch, uint64_t stepOfEpoch);
-  void sayFindings();
-  void bindMicroBatch(uint64_t epoch, uint64_t stepOfEpoch, uint64_t i);
-  std::optional<Anomaly> replay(const Record &skipped, uint64_t epoch, uint64_t stepOfEpoch);
   Error brokenLoss(double loss) const;
   Error skippedTooOften(const Record &record, uint64_t epoch, uint64_t stepOfEpoch);
   void validate();
@@ -47,14 +41,13 @@ private:
 
   Session &session;
   const RunOptions &options;
-  const hs_tensor *epochCounter;
   Interrupt interrupt;
 
   RunStart start;
   std::optional<TrainingData> data;
+  std::optional<StepRunner> steps;
   std::optional<Evaluator> evaluator;
   std::optional<TrainingLog> log;
-  std::optional<Probe> probe;
   std::optional<Progress> progress;
   uint64_t done = 0, total = 0; // steps
   double skips = 0, mostSkips;  // updates left out in a row
@@ -63,7 +56,7 @@ private:
 
 Training::Training(Session &session, const Safetensors &weights, const RunOptions &options,
                    std::vector<std::string> inputs)
-    : session(session), options(options), epochCounter(session.find(HS_COUNTER, "epoch")) {
+    : session(session), options(options) {
   checkOptions(options);
   const hs_artefact &artefact = session.artefact();
   std::vector<std::string> paths = matchFiles(artefact, options.data, "--data", true);
@@ -81,6 +74,7 @@ Training::Training(Session &session, const Safetensors &weights, const RunOption
   start = findStart(session, metadata, options);
   done = start.step;
   data.emplace(session, paths, start.shuffle, start.seed);
+  steps.emplace(session, *data, options, [this](const std::string &text) { say(text); });
   if (!validationPaths.empty())
     evaluator.emplace(session, validationPaths, options.metrics, options.quiet);
   chooseTotal();
@@ -89,8 +83,6 @@ Training::Training(Session &session, const Safetensors &weights, const RunOption
   // Last, because opening it may empty the log of an earlier run.
   if (!options.log.empty())
     log.emplace(options.log, !options.resume.empty());
-  if (options.probe)
-    probe.emplace(session);
 }
 
 void Training::chooseTotal() {
@@ -132,22 +124,19 @@ int Training::run() {
     Clock::time_point start;
     if (log)
       start = Clock::now();
-    Record record = options.detectAnomaly ? checkedStep(epoch, stepOfEpoch)
-                    : probe               ? probedStep(epoch, stepOfEpoch)
-                                          : trainStep(epoch, stepOfEpoch);
+    Record record = steps->run(done, epoch, stepOfEpoch);
     ++done;
     if (log)
       log->step(done, epoch + 1, record, start, Clock::now());
-    if (probe)
-      probe->endStep(done, record.skipped, log ? &*log : nullptr);
+    steps->logCounts(done, record, log ? &*log : nullptr);
     progress->step(done, record.loss);
     if (!std::isfinite(record.loss) && !record.skipped) {
-      sayFindings();
+      steps->sayFindings();
       throw brokenLoss(record.loss);
     }
     skips = record.skipped ? skips + 1 : 0;
     if (skips >= mostSkips) {
-      sayFindings();
+      steps->sayFindings();
       throw skippedTooOften(record, epoch, stepOfEpoch);
     }
     if (LostPages::occurred())
@@ -174,90 +163,11 @@ int Training::run() {
     save();
   if (log)
     log->flush();
-  sayFindings();
+  steps->sayFindings();
   if (interrupted)
     say("stopped after step " + std::to_string(done) + " of " + std::to_string(total) +
         (options.save.empty() ? "" : "; continue with --resume " + options.save));
   return interrupted ? 130 : 0;
-}
-
-/// One update: all its micro-batches, then the optimizer.
-Record Training::trainStep(uint64_t epoch, uint64_t stepOfEpoch) {
-  for (uint64_t i = 0; i < session.artefact().micro_batches; ++i) {
-    bindMicroBatch(epoch, stepOfEpoch, i);
-    session.micro();
-  }
-  session.update();
-  return session.record(done);
-}
-
-void Training::bindMicroBatch(uint64_t epoch, uint64_t stepOfEpoch, uint64_t i) {
-  if (epochCounter)
-    session.writeScalar(*epochCounter, double(epoch));
-  data->bind(epoch, stepOfEpoch, i);
-}
-
-/// `trainStep` for --detect-anomaly: throws at the first value that is not finite. Where the loss
-/// scale adapts, gradients that overflow are part of the search for it: a warning.
-Record Training::checkedStep(uint64_t epoch, uint64_t stepOfEpoch) {
-  std::string step = "step " + std::to_string(done + 1);
-  auto fail = [&](const Anomaly &anomaly) {
-    Error error(step, "a value is not finite");
-    throw explain(error, session, anomaly);
-  };
-  bool adapts = session.find(HS_COUNTER, "growth"), overflows = false;
-  for (uint64_t i = 0; i < session.artefact().micro_batches; ++i) {
-    bindMicroBatch(epoch, stepOfEpoch, i);
-    if (overflows) { // the update is skipped whatever follows
-      session.micro();
-      continue;
-    }
-    std::optional<Anomaly> anomaly = runChecked(session, HS_MICRO);
-    if (anomaly && !(adapts && anomaly->isGradient()))
-      fail(*anomaly);
-    if (anomaly)
-      say("warning: " + step + ": the update is skipped: " + describe(session, *anomaly));
-    overflows = anomaly.has_value();
-  }
-  if (overflows)
-    session.update();
-  else if (std::optional<Anomaly> anomaly = runChecked(session, HS_UPDATE))
-    fail(*anomaly);
-  return session.record(done);
-}
-
-/// `trainStep` for --probe.
-Record Training::probedStep(uint64_t epoch, uint64_t stepOfEpoch) {
-  for (uint64_t i = 0; i < session.artefact().micro_batches; ++i) {
-    bindMicroBatch(epoch, stepOfEpoch, i);
-    probe->micro();
-  }
-  probe->update();
-  return session.record(done);
-}
-
-void Training::sayFindings() {
-  if (!probe)
-    return;
-  std::vector<std::string> findings = probe->findings();
-  for (const std::string &finding : findings)
-    say("probe: " + finding);
-  if (findings.empty())
-    say("probe: no 16-bit numbers out of range");
-}
-
-/// Runs the micro-batches of the step that was skipped last again, checked. A skipped update has
-/// left the state as it was, but for the counter and the scale.
-std::optional<Anomaly> Training::replay(const Record &skipped, uint64_t epoch,
-                                        uint64_t stepOfEpoch) {
-  session.writeScalar(*session.find(HS_COUNTER, "iteration"), double(done - 1));
-  session.writeScalar(*session.find(HS_HYPERPARAMETER, "scale"), skipped.scale);
-  for (uint64_t i = 0; i < session.artefact().micro_batches; ++i) {
-    bindMicroBatch(epoch, stepOfEpoch, i);
-    if (std::optional<Anomaly> anomaly = runChecked(session, HS_MICRO))
-      return anomaly;
-  }
-  return std::nullopt;
 }
 
 /// The loss scale has come down as often as it may, and gradients still overflow.
@@ -269,7 +179,7 @@ Error Training::skippedTooOften(const Record &record, uint64_t epoch, uint64_t s
   scale << record.scale;
   if (std::isfinite(record.loss))
     error.detail("gradients overflow at a loss scale of " + scale.str() + " too");
-  if (std::optional<Anomaly> anomaly = replay(record, epoch, stepOfEpoch))
+  if (std::optional<Anomaly> anomaly = steps->replay(record, done - 1, epoch, stepOfEpoch))
     explain(error, session, *anomaly);
   return error.exitWith(3);
 }

@@ -11,6 +11,7 @@
 #include "passes/MemoryReport.h"
 #include "tools/MemorySummary.h"
 #include "tools/PrecisionReport.h"
+#include "tools/TextTable.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
@@ -76,8 +77,7 @@ static std::map<std::string, uint64_t> bytesByPass(const std::vector<NodeTypes> 
 }
 
 static void print(const ModeReport &left, const ModeReport &right, llvm::raw_ostream &os) {
-  std::vector<std::vector<std::string>> rows = {
-      {"", "pass", "node", "op", left.mode, "", "", right.mode}};
+  std::vector<TextRow> rows = {{"", "pass", "node", "op", left.mode, "", "", right.mode}};
   std::vector<Pair> pairs = match(left, right);
   std::set<std::string> passes; // in which something has differed
   size_t differing = 0;
@@ -85,7 +85,7 @@ static void print(const ModeReport &left, const ModeReport &right, llvm::raw_ost
     const NodeTypes &any = pair.any();
     std::string mark = !pair.differs() ? "" : passes.insert(any.pass).second ? ">" : "*";
     differing += pair.differs();
-    std::vector<std::string> &row = rows.emplace_back();
+    TextRow &row = rows.emplace_back();
     row = {mark, any.pass, any.node, llvm::StringRef(any.op).split('.').second.str()};
     for (const NodeTypes *node : {pair.left, pair.right}) {
       row.push_back(node ? llvm::join(node->results, ", ") : "-");
@@ -93,10 +93,10 @@ static void print(const ModeReport &left, const ModeReport &right, llvm::raw_ost
       row.push_back(node ? node->reason : "");
     }
   }
-  printColumns(rows, os);
+  printTable(rows, os);
   os << '\n' << differing << " of " << pairs.size() << " ops differ\n\n";
 
-  std::vector<std::vector<std::string>> totals = {{"", left.mode, right.mode}};
+  std::vector<TextRow> totals = {{"", left.mode, right.mode}};
   auto leftBytes = bytesByPass(left.nodes), rightBytes = bytesByPass(right.nodes);
   for (const char *pass : {"forward", "gradient"})
     if (leftBytes.count(pass) || rightBytes.count(pass))
@@ -109,7 +109,7 @@ static void print(const ModeReport &left, const ModeReport &right, llvm::raw_ost
     totals.push_back(
         {"memory", sizeText(left.memory->peakBytes), sizeText(right.memory->peakBytes)});
   }
-  printColumns(totals, os);
+  printTable(totals, os);
 }
 
 static void printJson(const ModeReport &left, const ModeReport &right, llvm::raw_ostream &os) {

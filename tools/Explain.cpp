@@ -9,7 +9,9 @@
 #include "passes/TargetAbility.h"
 #include "runtime/Suggestion.h"
 #include "tools/MemorySummary.h"
+#include "tools/ModuleGraph.h"
 #include "tools/PrecisionReport.h"
+#include "tools/TextTable.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -65,12 +67,13 @@ static llvm::StringRef describe(Precision category) {
   llvm_unreachable("category");
 }
 
-/// "input x": what the attributes of an argument or result call it.
+/// "input x": what an argument or result of a program is called; the label is "label".
 static std::string nameIn(DictionaryAttr attributes) {
-  for (NamedAttribute attribute : attributes.getValue())
-    if (auto name = dyn_cast<StringAttr>(attribute.getValue()))
-      return attribute.getName().strref().split('.').second.str() + " " + name.str();
-  return attributes.contains(train::attr::kLabel) ? "label" : "seed"; // which have no names
+  std::vector<NamedTensor> names = namesIn(attributes);
+  if (names.empty())
+    return "argument";
+  const auto &[role, name] = names.front();
+  return role == name ? role : role + " " + name;
 }
 
 /// "16x10xf32 of /fc1/Gemm (matmul)", "16x10xf32 of input x"; a cast between is said.
@@ -166,7 +169,7 @@ static void explainTypes(ModuleOp module, llvm::StringRef node, llvm::StringRef 
 
 static void explainKernels(ModuleOp module, llvm::StringRef node, llvm::raw_ostream &os) {
   os << "entries of the step\n";
-  std::vector<std::vector<std::string>> rows;
+  std::vector<TextRow> rows;
   for (const char *name : {"micro", "update"}) {
     auto program = module.lookupSymbol<func::FuncOp>(name);
     unsigned number = 0;
@@ -184,7 +187,7 @@ static void explainKernels(ModuleOp module, llvm::StringRef node, llvm::raw_ostr
       ++number;
     }
   }
-  printColumns(rows, os);
+  printTable(rows, os);
 }
 
 /// There may be thousands of them, so that they are not listed.

@@ -24,8 +24,7 @@ llvm::StringRef nameOf(NodePass pass) {
   llvm_unreachable("unknown pass");
 }
 
-/// What the attributes of a function's argument or result call it.
-static std::vector<NamedTensor> namesIn(DictionaryAttr attributes) {
+std::vector<NamedTensor> namesIn(DictionaryAttr attributes) {
   static constexpr std::pair<llvm::StringLiteral, const char *> roles[] = {
       {train::attr::kInput, "input"},          {train::attr::kLabel, "label"},
       {train::attr::kParameter, "parameter"},  {train::attr::kCopy, "copy"},

@@ -10,6 +10,7 @@
 #ifndef HALFSTEP_TOOLS_MODULEGRAPH_H
 #define HALFSTEP_TOOLS_MODULEGRAPH_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <map>
 #include <string>
@@ -28,6 +29,9 @@ struct NamedTensor {
       role; // input, label, parameter, copy, gradient, state, region, record, output, metric
   std::string name;
 };
+
+/// What the attributes of a function's argument or result call it.
+std::vector<NamedTensor> namesIn(mlir::DictionaryAttr attributes);
 
 struct GraphValue {
   std::string type; // 16x10xf32

@@ -7,6 +7,7 @@
 #include "ir/TrainDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/Error.h"
+#include "tools/TextTable.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
@@ -93,23 +94,8 @@ std::string meaningOf(llvm::StringRef reason) {
 // Printing
 //===----------------------------------------------------------------------===//
 
-void printColumns(const std::vector<std::vector<std::string>> &rows, llvm::raw_ostream &os) {
-  std::vector<size_t> widths;
-  for (const auto &row : rows)
-    for (auto [i, text] : llvm::enumerate(row)) {
-      widths.resize(std::max(widths.size(), i + 1));
-      widths[i] = std::max(widths[i], text.size());
-    }
-  for (const auto &row : rows) {
-    std::string line;
-    for (auto [text, width] : llvm::zip(row, widths))
-      line += text + std::string(width - text.size() + 2, ' ');
-    os << llvm::StringRef(line).rtrim() << '\n';
-  }
-}
-
 void printPrecision(const std::vector<NodeTypes> &nodes, llvm::raw_ostream &os) {
-  std::vector<std::vector<std::string>> rows = {{"pass", "node", "op", "types", "reason"}};
+  std::vector<TextRow> rows = {{"pass", "node", "op", "types", "reason"}};
   std::vector<std::string> reasons;
   for (const NodeTypes &node : nodes) {
     if (node.op == train::CastOp::getOperationName())
@@ -120,7 +106,7 @@ void printPrecision(const std::vector<NodeTypes> &nodes, llvm::raw_ostream &os) 
     if (!llvm::is_contained(reasons, node.reason))
       reasons.push_back(node.reason);
   }
-  printColumns(rows, os);
+  printTable(rows, os);
   os << '\n';
   for (const std::string &reason : reasons)
     os << reason << ": " << meaningOf(reason) << '\n';

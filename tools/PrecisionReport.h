@@ -33,9 +33,6 @@ void printPrecision(const std::vector<NodeTypes> &nodes, llvm::raw_ostream &os);
 /// {"version": 1, "nodes": [{"node", "op", "pass", "operand_types", "result_types", "reason"}]}
 void printPrecisionJson(const std::vector<NodeTypes> &nodes, llvm::raw_ostream &os);
 
-/// Rows of texts as columns that are as wide as what is in them, two spaces between.
-void printColumns(const std::vector<std::vector<std::string>> &rows, llvm::raw_ostream &os);
-
 } // namespace halfstep
 
 #endif

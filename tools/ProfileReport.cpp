@@ -2,6 +2,7 @@
 
 #include "tools/ProfileReport.h"
 #include "tools/MemorySummary.h"
+#include "tools/TextTable.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -34,38 +35,13 @@ static std::string timeText(double seconds) {
   return llvm::formatv("{0:f1} ms", seconds * 1e3);
 }
 
-namespace {
-/// Rows of cells, each column as wide as its widest cell: the first and the last begin, the others
-/// end below each other.
-class TextTable {
-public:
-  void add(std::vector<std::string> row) { rows.push_back(std::move(row)); }
-
-  void print(llvm::raw_ostream &os) const {
-    std::vector<size_t> widths(rows.front().size());
-    for (const auto &row : rows)
-      for (auto [width, cell] : llvm::zip(widths, row))
-        width = std::max(width, cell.size());
-    for (const auto &row : rows) {
-      os << "  " << llvm::left_justify(row.front(), widths.front());
-      for (size_t i = 1; i + 1 < row.size(); ++i)
-        os << "  " << llvm::right_justify(row[i], widths[i]);
-      os << (row.back().empty() ? "" : "  ") << row.back() << '\n';
-    }
-  }
-
-private:
-  std::vector<std::vector<std::string>> rows;
-};
-} // namespace
-
-static void addCost(std::vector<std::string> &row, const EntryCost &cost) {
+static void addCost(TextRow &row, const EntryCost &cost) {
   row.insert(row.end(),
              {sizeText(cost.bytesRead), sizeText(cost.bytesWritten), countText(cost.flops)});
 }
 
 /// Grid, threads, registers, shared memory and spills.
-static void addKernel(std::vector<std::string> &row, const EntryProfile &entry) {
+static void addKernel(TextRow &row, const EntryProfile &entry) {
   std::vector<std::string> cells(5);
   if (entry.launch) {
     cells[0] = std::to_string(entry.launch->grid.blocks);
@@ -82,35 +58,36 @@ static void addKernel(std::vector<std::string> &row, const EntryProfile &entry) 
 static void printProgram(const Profile &profile, const ProgramProfile &program,
                          llvm::raw_ostream &os) {
   bool isCuda = !profile.devices.empty();
-  TextTable table;
-  std::vector<std::string> head = {"entry", "read", "written", "flops"};
+  std::vector<TextRow> table;
+  TextRow head = {"  entry", "read", "written", "flops"};
   if (isCuda)
     head.insert(head.end(), {"blocks", "threads", "registers", "shared", "spills"});
   for (const Device &device : profile.devices)
     head.push_back(device.name.str());
   head.push_back("nodes");
-  table.add(std::move(head));
+  const size_t last = head.size() - 1;
+  table.push_back(std::move(head));
   for (const EntryProfile &entry : program.entries) {
-    std::vector<std::string> row = {entry.name};
+    TextRow row = {"  " + entry.name};
     addCost(row, entry.cost);
     if (isCuda)
       addKernel(row, entry);
     for (const Device &device : profile.devices)
       row.push_back(timeText(entry.timeOn(device)));
     row.push_back(entry.nodes);
-    table.add(std::move(row));
+    table.push_back(std::move(row));
   }
-  std::vector<std::string> sum = {"all"};
+  TextRow sum = {"  all"};
   addCost(sum, program.cost());
   if (isCuda)
     sum.resize(sum.size() + 5);
   for (const Device &device : profile.devices)
     sum.push_back(timeText(program.timeOn(device)));
   sum.push_back("");
-  table.add(std::move(sum));
+  table.push_back(std::move(sum));
   os << program.name << ": " << program.entries.size()
      << (program.entries.size() == 1 ? " entry\n" : " entries\n");
-  table.print(os);
+  printTable(table, os, [&](size_t column) { return column > 0 && column < last; });
   os << '\n';
 }
 

@@ -44,7 +44,7 @@ class ProbeTest(unittest.TestCase):
         self.log = self.folder / "log.jsonl"
 
     def train(self, model, data, *options, code=0):
-        """What a run of three steps says on stderr."""
+        """What a run of three steps says on stderr; `code` is what it ends with."""
         return halfstep("train", model, *data, "--optimizer", "sgd:lr=0.01", "--steps", 3, "--log",
                         self.log, *options, code=code)
 
@@ -52,19 +52,20 @@ class ProbeTest(unittest.TestCase):
         program = Program("mlp10", self.folder)
         return self.train(program.model, program.data(), "--batch", 16, "--loss", "mse", *options)
 
-    def network(self, value, nodes, weights, *options):
+    def network(self, value, nodes, weights, *options, code=0):
         """Three steps on a batch of 4 samples of one number; their output is averaged."""
         x = self.folder / "x.npy"
         numpy.save(x, numpy.full((4, 4), value, numpy.float32))
         return self.train(network(self.folder, nodes, weights), ["--data", f"x={x}"], "--batch", 4,
-                          "--loss", "mean", "--precision", "half-grad", "--probe", *options)
+                          "--loss", "mean", "--precision", "half-grad", "--probe", *options,
+                          code=code)
 
-    def two_products(self, value, first, second, *options, between="Relu"):
+    def two_products(self, value, first, second, *options, between="Relu", code=0):
         return self.network(value, [
             helper.make_node("Gemm", ["x", "W"], ["h"], "first", transB=1),
             helper.make_node(between, ["h"], ["r"], "between"),
             helper.make_node("Gemm", ["r", "V"], ["y"], "second", transB=1)],
-            {"W": (first, [4, 4]), "V": (second, [1, 4])}, *options)
+            {"W": (first, [4, 4]), "V": (second, [1, 4])}, *options, code=code)
 
     def events(self):
         return [event for event in map(json.loads, self.log.read_text().splitlines())
@@ -131,13 +132,20 @@ class ProbeTest(unittest.TestCase):
         self.assertNotIn("breaks down", said)
         said = self.mlp("--precision", "half-grad", "--loss-scale", scale, "--probe")
         self.assertRegex(said, r"the gradient of .* overflows in 3 of 3 steps: .*; lower the loss "
-                               r"scale: --set scale=1.04858e\+06\n")
+                               r"scale: --set scale=1048576\n")
 
     def test_only_the_node_at_fault_is_named(self):
         """4 * 300 * 100 is no f16 number, and what follows it is infinite too."""
         said = self.two_products(300, 100, 0.01, "--loss-scale", 1)
         self.assertEqual(re.findall(r"probe: (.*) overflows in 3 of 3 steps", said), ["first"])
         self.assertNotIn("breaks down", said)
+
+    def test_a_run_that_ends_early_says_what_it_found(self):
+        finding = "probe: first overflows in {0} of {0} steps"
+        said = self.two_products(300, 100, 0.01, "--loss-scale", "none", code=3)
+        self.assertIn(finding.format(1), said)  # the loss is infinite
+        said = self.two_products(300, 100, 0.01, "--loss-scale", "dynamic:max_skips=2", code=3)
+        self.assertIn(finding.format(2), said)
 
     def test_an_infinity_that_reaches_no_result_is_counted_and_no_fault(self):
         """tanh(120000) is what tanh(inf) is."""
@@ -170,8 +178,8 @@ class ProbeTest(unittest.TestCase):
         """A quarter of 2^-26 is zero in f16."""
         said = self.two_products(1, 1, 1, "--loss-scale", 2**-26)
         self.assertIn("probe: the gradient of second and all after it are zero; raise the loss "
-                      "scale: --set scale=0.000976562\n", said)
-        said = self.two_products(1, 1, 1, "--loss-scale", 2**-26, "--set", "scale=0.000976562")
+                      "scale: --set scale=0.0009765625\n", said)
+        said = self.two_products(1, 1, 1, "--loss-scale", 2**-26, "--set", "scale=0.0009765625")
         self.assertTrue(said.endswith(QUIET), said)
 
     @unittest.skipIf(ON_CUDA, "runs on both by itself")
