@@ -42,10 +42,12 @@ GROUPS = {
               "runtime-emulated_driver", "runtime-emulated_kernel", "runtime-emulated_streams",
               "runtime-emulated_warp", "codegen-table", "optimizer_test", "halfstep"]),
     "passes": (["passes/*.cpp"],
-               "lit-passes|contracted_order_test|memory_plan_test|recipe_test|memory_report_test|"
-               "plan_memory_test|precision_types_test|refusals_test|reproducer_test",
-               ["contracted_order_test", "memory_plan_test", "recipe_test", "memory_report_test",
-                "plan_memory_test", "precision_types_test", "refusals_test", "reproducer_test",
+               "lit-passes|contracted_order_test|details_test|memory_plan_test|recipe_test|"
+               "memory_report_test|plan_memory_test|precision_types_test|refusals_test|"
+               "reproducer_test|optimizer_test|half_update_test",
+               ["contracted_order_test", "details_test", "memory_plan_test", "recipe_test",
+                "memory_report_test", "plan_memory_test", "precision_types_test",
+                "refusals_test", "reproducer_test", "optimizer_test", "half_update_test",
                 "halfstep", "halfstep-opt"]),
 }
 
